@@ -19,7 +19,7 @@ namespace etch {
 
 struct Key {
   std::string_view name;
-  Value value;
+  KeyValue value;
   int64_t offset = 0;  // of the pair in the mapping
   int64_t bytes = 0;   // of the whole pair
 };
@@ -51,7 +51,7 @@ struct GgufFile {
   std::vector<TensorInfo> tensors;
   std::vector<std::string> warnings;  // odd but readable: padding that is not zero, names of 64 bytes, ...
 
-  const Value* find_key(std::string_view name) const;
+  const KeyValue* find_key(std::string_view name) const;
   const TensorInfo* find_tensor(std::string_view name) const;
   std::span<const uint8_t> data(const TensorInfo& t) const {
     return mapping->bytes().subspan(static_cast<size_t>(t.offset), static_cast<size_t>(t.bytes));

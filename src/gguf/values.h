@@ -15,8 +15,8 @@ namespace etch {
 enum class ValueType : uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean, string, array, u64, i64, f64 };
 std::string_view name(ValueType type);  // "u8", ..., "bool", "string", "array"
 
-// One metadata value. Checked by read_gguf: every length lies inside the file.
-struct Value {
+// One metadata value (a graph has `Value`s of its own, hence the name). Checked by read_gguf: every length lies inside the file.
+struct KeyValue {
   ValueType type = ValueType::u8;
   ValueType element = ValueType::u8;  // of an array
   int64_t count = 1;                  // of an array

@@ -31,8 +31,8 @@ class Model {
 
   std::string_view architecture() const;  // "" if the file has none
   const Weight* find(std::string_view name) const;
-  const Value* key(std::string_view full_name) const;  // "llama.block_count"
-  const Value* arch_key(std::string_view name) const;  // "block_count" -> "<arch>.block_count"
+  const KeyValue* key(std::string_view full_name) const;  // "llama.block_count"
+  const KeyValue* arch_key(std::string_view name) const;  // "block_count" -> "<arch>.block_count"
   std::span<const uint8_t> bytes() const;  // the whole mapping: base of every offset
   std::span<const uint8_t> data(const Weight& w) const {
     return bytes().subspan(static_cast<size_t>(w.offset), static_cast<size_t>(w.bytes));
