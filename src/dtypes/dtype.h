@@ -24,7 +24,8 @@ struct DTypeInfo {
   int64_t block_elements;
   int64_t block_bytes;
   DTypeState state;
-  // n elements (whole blocks) to float32, rounded as formats/tensor-types.md says; null where state is `listed`.
+  // n elements (whole blocks) to float32, rounded as formats/tensor-types.md says; null where state
+  // is `listed`.
   void (*decode)(const uint8_t* blocks, float* out, int64_t n);
 };
 
@@ -34,10 +35,12 @@ inline std::string_view name(DType dtype) { return info(dtype).name; }
 
 std::optional<DType> dtype_of_id(uint32_t id);
 std::optional<DType> dtype_of_name(std::string_view name);  // any case
-// What an id that is no DType means, for messages: "Q4_2 (removed in May 2023)", "IQ4_K (of a fork)", or "unknown".
+// What an id that is no DType means, for messages: "Q4_2 (removed in May 2023)", "IQ4_K (of a
+// fork)", or "unknown".
 std::string_view describe_foreign_id(uint32_t id);
 
-// Bytes of a row of n elements. n must be a multiple of the block and >= 0 (checked by whoever read the file).
+// Bytes of a row of n elements. n must be a multiple of the block and >= 0 (checked by whoever read
+// the file).
 inline int64_t row_bytes(DType dtype, int64_t n) {
   const DTypeInfo& i = info(dtype);
   return n / i.block_elements * i.block_bytes;
