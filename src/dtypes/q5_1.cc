@@ -1,0 +1,17 @@
+#include "dtypes/blocks.h"
+#include "dtypes/decode.h"
+#include "dtypes/float16.h"
+
+namespace etch {
+
+void decode_q5_1(const uint8_t* bytes, float* out, int64_t n) {
+  decode_blocks<blocks::q5_1, 32>(bytes, out, n, [](const blocks::q5_1& b, float* x) {
+    const float d = f16_to_f32(b.d), m = f16_to_f32(b.m);
+    for (int i = 0; i < 32; ++i) {
+      const int q = split_nibble(b.qs, i) + 16 * bit_of(b.qh, i);
+      x[i] = d * static_cast<float>(q) + m;
+    }
+  });
+}
+
+}  // namespace etch
