@@ -1,5 +1,6 @@
-// ByteReader reads numbers and runs of bytes from untrusted memory. It checks every bound and remembers the first
-// failure, so that twenty fields are twenty lines and one check at the end. After a failure every read gives zero.
+// ByteReader reads numbers and runs of bytes from untrusted memory. It checks every bound and
+// remembers the first failure, so that twenty fields are twenty lines and one check at the end.
+// After a failure every read gives zero.
 #pragma once
 
 #include <bit>
@@ -21,7 +22,8 @@ T byte_swap(T v) {
 
 class ByteReader {
  public:
-  explicit ByteReader(std::span<const uint8_t> bytes, bool swapped = false) : bytes_(bytes), swapped_(swapped) {}
+  explicit ByteReader(std::span<const uint8_t> bytes, bool swapped = false)
+      : bytes_(bytes), swapped_(swapped) {}
 
   template <class T>
   T read() {
@@ -43,7 +45,7 @@ class ByteReader {
   bool ok() const { return !failed_; }
   uint64_t pos() const { return pos_; }
   uint64_t left() const { return bytes_.size() - pos_; }
-  uint64_t failed_at() const { return failed_at_; }    // offset of the first read that did not fit
+  uint64_t failed_at() const { return failed_at_; }  // offset of the first read that did not fit
   uint64_t failed_need() const { return failed_need_; }  // how many bytes it wanted
   void set_swapped(bool swapped) { swapped_ = swapped; }
 

@@ -1,7 +1,8 @@
 // Results: what a function that can fail because of its input returns.
 //
-// An Error says what happened, where, what was expected and what to do; its kind is the exit code of the command
-// line (docs: design, section 9). Nothing in etch throws. Mistakes of etch itself are ETCH_CHECKs (check.h).
+// An Error says what happened, where, what was expected and what to do; its kind is the exit code
+// of the command line (docs: design, section 9). Nothing in etch throws. Mistakes of etch itself
+// are ETCH_CHECKs (check.h).
 #pragma once
 
 #include <fmt/format.h>
@@ -13,7 +14,8 @@
 namespace etch {
 
 enum class ErrorKind : int {
-  answer_is_no = 1,  // ran correctly and the answer is no: files differ, parity failed, hash mismatch
+  answer_is_no =
+      1,  // ran correctly and the answer is no: files differ, parity failed, hash mismatch
   usage = 2,
   damaged = 3,      // the input is not what it claims to be
   unsupported = 4,  // valid, but etch cannot do it (architecture, tensor type, feature)
@@ -35,7 +37,8 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
 
   // Says what was being done: "CONTEXT: message".
   Result context(std::string_view what) && {
-    if (!this->has_value()) this->error().message = fmt::format("{}: {}", what, this->error().message);
+    if (!this->has_value())
+      this->error().message = fmt::format("{}: {}", what, this->error().message);
     return std::move(*this);
   }
 };
@@ -48,11 +51,11 @@ tl::unexpected<Error> fail(ErrorKind kind, fmt::format_string<Args...> format, A
 }
 
 // The value of a Result, or leaves the function with its error:  auto x = ETCH_TRY(read_u32());
-#define ETCH_TRY(...)                                                                     \
-  ({                                                                                      \
-    auto etch_try_result = (__VA_ARGS__);                                                 \
+#define ETCH_TRY(...)                                                                            \
+  ({                                                                                             \
+    auto etch_try_result = (__VA_ARGS__);                                                        \
     if (!etch_try_result.has_value()) return tl::unexpected(std::move(etch_try_result).error()); \
-    ::etch::detail::take(std::move(etch_try_result));                                     \
+    ::etch::detail::take(std::move(etch_try_result));                                            \
   })
 
 namespace detail {

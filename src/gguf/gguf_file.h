@@ -1,6 +1,6 @@
-// GgufFile: a GGUF file, or a split set of them, as the bytes say: keys, tensor descriptors, no meaning.
-// It owns the mapping; everything else holds views into it. Reading costs time and memory in proportion to the
-// headers, never to the tensor data.
+// GgufFile: a GGUF file, or a split set of them, as the bytes say: keys, tensor descriptors, no
+// meaning. It owns the mapping; everything else holds views into it. Reading costs time and memory
+// in proportion to the headers, never to the tensor data.
 #pragma once
 
 #include <cstdint>
@@ -47,9 +47,11 @@ struct GgufFile {
   };
   std::shared_ptr<Mapping> mapping;
   std::vector<Part> parts;  // one, or all of a split set in order
-  std::vector<Key> keys;    // of the first part; the split.* keys of the others are checked and dropped
+  std::vector<Key>
+      keys;  // of the first part; the split.* keys of the others are checked and dropped
   std::vector<TensorInfo> tensors;
-  std::vector<std::string> warnings;  // odd but readable: padding that is not zero, names of 64 bytes, ...
+  std::vector<std::string>
+      warnings;  // odd but readable: padding that is not zero, names of 64 bytes, ...
 
   const KeyValue* find_key(std::string_view name) const;
   const TensorInfo* find_tensor(std::string_view name) const;
@@ -61,12 +63,14 @@ struct GgufFile {
 };
 
 struct ReadOptions {
-  bool whole_set = true;  // open the other parts of a split set too; false reads the one file as it is
+  bool whole_set =
+      true;  // open the other parts of a split set too; false reads the one file as it is
 };
 
-// Reads any of GGUF v1, v2, v3 in either byte order. Any part names its whole set. Errors say offset, expected and
-// actual; a truncated file is refused here, before anything runs.
+// Reads any of GGUF v1, v2, v3 in either byte order. Any part names its whole set. Errors say
+// offset, expected and actual; a truncated file is refused here, before anything runs.
 Result<GgufFile> read_gguf(const std::string& path, const ReadOptions& options = {});
-Result<GgufFile> read_gguf(std::shared_ptr<Mapping> mapping, const ReadOptions& options = {});
+Result<GgufFile> read_gguf(
+    std::shared_ptr<Mapping> mapping);  // the parts that are mapped, no others
 
 }  // namespace etch

@@ -1,5 +1,6 @@
-// Model: the weights and keys of a file by name, for those who compute with them. A Weight's shape is in the order of
-// circuits ([rows, columns], GGUF's order reversed); its data stay where they lie in the read-only mapping.
+// Model: the weights and keys of a file by name, for those who compute with them. A Weight's shape
+// is in the order of circuits ([rows, columns], GGUF's order reversed); its data stay where they
+// lie in the read-only mapping.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@
 namespace etch {
 
 struct Weight {
-  std::string name;            // "blk.0.attn_q.weight"
+  std::string name;  // "blk.0.attn_q.weight"
   DType dtype = DType::f32;
   std::vector<int64_t> shape;  // last axis contiguous
   int64_t offset = 0;          // in Model::bytes()
@@ -33,7 +34,7 @@ class Model {
   const Weight* find(std::string_view name) const;
   const KeyValue* key(std::string_view full_name) const;  // "llama.block_count"
   const KeyValue* arch_key(std::string_view name) const;  // "block_count" -> "<arch>.block_count"
-  std::span<const uint8_t> bytes() const;  // the whole mapping: base of every offset
+  std::span<const uint8_t> bytes() const;                 // the whole mapping: base of every offset
   std::span<const uint8_t> data(const Weight& w) const {
     return bytes().subspan(static_cast<size_t>(w.offset), static_cast<size_t>(w.bytes));
   }
@@ -41,7 +42,8 @@ class Model {
   std::unordered_map<std::string_view, int> index;  // made by read_model
 };
 
-// Files of the other byte order are mapped privately and their data swapped there (the only copy etch ever makes).
+// Files of the other byte order are mapped privately and their data swapped there (the only copy
+// etch ever makes).
 Result<Model> read_model(const std::string& path);
 Result<Model> read_model(GgufFile file);
 
