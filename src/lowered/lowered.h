@@ -11,17 +11,20 @@
 #include <vector>
 
 #include "kernels/kernel.h"
+#include "lowered/affine.h"
 
 namespace etch {
 
+// clang-format off
 // Memories that never mix.
-//   file       the read-only mapping of the model (or the memory of hand-made weights: see
-//   weight_bases) constants  built when the plan is made: rotary frequencies, biases in float32,
-//   folded values, offsets of experts arena      scratch of a step, shared by the threads; where a
-//   buffer stands is planned ahead thread     scratch that every thread has once input      what
-//   the caller fills before a step (hand-made graphs; token ids come with the step) output     what
-//   a step leaves for the caller: logits [R, n_vocab], hidden [R, d_model]
+//   file       the read-only mapping of the model, or the memory of hand-made weights (weight_bases)
+//   constants  built when the plan is made: rotary frequencies, biases in float32, expert offsets
+//   arena      scratch of a step, shared by the threads; where a buffer stands is planned ahead
+//   thread     scratch that every thread has once
+//   input      what the caller fills before a step (hand-made graphs; token ids come with the step)
+//   output     what a step leaves for the caller: logits [R, n_vocab], hidden [R, d_model]
 // States (KV pages, recurrent states) belong to sequences; calls name them by number.
+// clang-format on
 enum class Space : uint8_t { none, file, constants, arena, thread, input, output };
 std::string_view name(Space s);
 
@@ -29,14 +32,6 @@ struct Place {
   Space space = Space::none;  // none: a null pointer
   int64_t offset = 0;         // bytes
   int32_t buffer = -1;        // index into Lowered::buffers where it is a planned one
-};
-
-// A size that grows with the step: fixed + per_row * N + per_output * R.
-struct Affine {
-  int64_t fixed = 0, per_row = 0, per_output = 0;
-  int64_t at(int64_t n_rows, int64_t n_outputs) const {
-    return fixed + per_row * n_rows + per_output * n_outputs;
-  }
 };
 
 // A piece of arena, thread, input or output memory, or of the constants.
@@ -51,12 +46,15 @@ struct Buffer {
   int32_t value = -1;                       // graph value
   bool prefill = false;                     // which list
 };
+bool is_per_list(Space s);  // arena and thread: planned for each list by itself
 
-// A range of bytes that a call reads or writes, for race checks, guards and lifetimes.
+// A range of bytes that a call reads or writes, for race checks, guards and lifetimes: `bytes` from
+// place on, of them the first `piece` of every `stride` (stride 0: all of them).
 struct Access {
   Place place;
   int64_t bytes = 0;   // at the largest step
   int32_t state = -1;  // or a state
+  int64_t piece = 0, stride = 0;
 };
 
 // One argument, in the order of info(kernel->args).fields. A null place is a null pointer.
@@ -85,7 +83,8 @@ struct Call {
 
 struct CallList {
   std::vector<Call> calls;
-  int64_t max_rows = 0;  // N of the largest step
+  int64_t max_rows = 0;     // N of the largest step; 0: the list is never run
+  int64_t max_outputs = 0;  // R of it
 };
 
 // What a sequence keeps. Caches live in pages; others in one piece of `bytes`.
@@ -127,6 +126,15 @@ struct Choice {
   std::vector<Candidate> candidates;
 };
 
+// What a lowering pass did.
+struct PassReport {
+  std::string name;
+  bool prefill = false;
+  bool left_out = false;
+  int64_t changes = 0;  // calls it took away or changed
+  double seconds = 0;
+};
+
 // The largest step the memory is planned for, and how it is run.
 struct Limits {
   int64_t n_ctx = 4096;    // positions of one sequence
@@ -147,6 +155,7 @@ struct Lowered {
   std::vector<Output> outputs;
   std::vector<uint8_t> constants;
   std::vector<Choice> choices;
+  std::vector<PassReport> passes;
   // Hand-made graphs may take weights from memory: they are addressed as `file` with offsets
   // counted from weight_bases[i] where the offset's top byte says i + 1 (0: the mapping).
   std::vector<const uint8_t*> weight_bases;

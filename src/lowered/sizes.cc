@@ -1,0 +1,25 @@
+#include "lowered/sizes.h"
+
+#include <algorithm>
+
+namespace etch {
+
+int64_t bytes_at(const Lowered& lowered, Space space, bool prefill, int64_t n_rows,
+                 int64_t n_outputs) {
+  int64_t end = 0;
+  for (const Buffer& b : lowered.buffers) {
+    if (b.space != space || (is_per_list(space) && b.prefill != prefill)) continue;
+    end = std::max(end, b.offset + std::min(b.bytes, b.size.at(n_rows, n_outputs)));
+  }
+  return end;
+}
+
+int64_t state_bytes(const Lowered& lowered, int64_t n_positions) {
+  const int64_t pages = (n_positions + ETCH_PAGE_POSITIONS - 1) / ETCH_PAGE_POSITIONS;
+  int64_t sum = 0;
+  for (const State& s : lowered.states)
+    sum += s.kind == State::Kind::cache ? pages * s.page_bytes : s.bytes;
+  return sum;
+}
+
+}  // namespace etch
