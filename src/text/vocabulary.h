@@ -27,7 +27,12 @@ struct SpecialIds {  // -1: the vocabulary has none
 class Vocabulary {
  public:
   // Bits of `attributes`.
-  enum : uint8_t { strips_left = 1, strips_right = 2, is_end = 4 };
+  enum : uint8_t {
+    strips_left = 1,   // eats white space before it
+    strips_right = 2,  // eats white space after it
+    is_end = 4,        // ends a generation
+    structural = 8,    // printed, but never made from the contents of messages
+  };
 
   std::string model;  // value of tokenizer.ggml.model: "llama", "gpt2", ...
   std::string pre;    // value of tokenizer.ggml.pre, "" if absent
@@ -37,6 +42,8 @@ class Vocabulary {
   bool add_space_prefix = false;
   bool clean_spaces = false;
   bool escape_whitespaces = false;  // spaces are written U+2581
+  bool byte_level = false;          // texts are spelt in the 256 stand-ins of byte-level BPE
+  std::vector<int32_t> suppressed;  // never to be generated
   std::vector<std::string> warnings;
 
   int64_t size() const { return static_cast<int64_t>(kinds.size()); }
@@ -52,6 +59,7 @@ class Vocabulary {
   }
   bool is_special(int32_t id) const;  // control or unknown: printed as nothing unless asked for
   int32_t find(std::string_view text) const;  // -1 if no token has this text; of several the last
+  void index_texts();                         // makes `slots`
 
   // One arena for all texts: token i is bytes offsets[i] to offsets[i + 1].
   std::string arena;
@@ -59,7 +67,8 @@ class Vocabulary {
   std::vector<TokenKind> kinds;
   std::vector<uint8_t> attributes;
   std::vector<float> scores;   // empty if the file has none: all 0
-  std::vector<int32_t> slots;  // open addressing over texts, a power of two entries, -1 = free
+  // Open addressing over the texts, a power of two entries: [ upper half of the hash : 32 | id + 1 : 32 ], 0 = free.
+  std::vector<uint64_t> slots;
 };
 
 Result<std::unique_ptr<Vocabulary>> read_vocabulary(const Model& model);
