@@ -1,6 +1,6 @@
 // The stand-ins of byte-level BPE: every byte is written as one printable character.
-//   21..7E A1..AC AE..FF -> the character of that number;  the other 68 in ascending order -> U+0100, U+0101, ...
-//   so a space is U+0120, a newline U+010A
+//   21..7E A1..AC AE..FF -> the character of that number;  the other 68 in ascending order ->
+//   U+0100, U+0101, ... so a space is U+0120, a newline U+010A
 #pragma once
 
 #include <array>

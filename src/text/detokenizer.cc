@@ -1,5 +1,5 @@
-// Ids to text: what each kind of token stands for, and how a running generation is shown without ever breaking a
-// character in two.
+// Ids to text: what each kind of token stands for, and how a running generation is shown without
+// ever breaking a character in two.
 #include <optional>
 
 #include "text/byte_text.h"
@@ -57,7 +57,8 @@ void append_unescaped(std::string& out, std::string_view text) {
 std::string clean_spaces(std::string_view text) {
   std::string once;
   for (const char c : text) {  // " ?" -> "?"
-    if ((c == '?' || c == '!' || c == '.' || c == ',') && !once.empty() && once.back() == ' ') once.pop_back();
+    if ((c == '?' || c == '!' || c == '.' || c == ',') && !once.empty() && once.back() == ' ')
+      once.pop_back();
     once += c;
   }
   std::string twice;  // "don ' t" -> "don't"
@@ -71,7 +72,9 @@ std::string clean_spaces(std::string_view text) {
   }
   std::string out;  // "it 's" -> "it's"
   for (size_t i = 0; i < twice.size(); ++i) {
-    const auto follows = [&](std::string_view tail) { return twice.compare(i, tail.size(), tail) == 0; };
+    const auto follows = [&](std::string_view tail) {
+      return twice.compare(i, tail.size(), tail) == 0;
+    };
     if (follows(" 's") || follows(" 'm") || follows(" 're") || follows(" 've")) continue;
     out += twice[i];
   }
@@ -115,7 +118,8 @@ std::string Tokenizer::token_bytes(int32_t id, bool special) const {
   return out;
 }
 
-std::string Tokenizer::decode_bytes(std::span<const int32_t> ids, const DecodeOptions& options) const {
+std::string Tokenizer::decode_bytes(std::span<const int32_t> ids,
+                                    const DecodeOptions& options) const {
   const Vocabulary& v = *vocabulary_;
   bool dropped_bos = false;
   if (options.remove_special && v.add_bos && !ids.empty() && ids.front() == v.special.bos) {
@@ -138,7 +142,8 @@ std::string Tokenizer::decode(std::span<const int32_t> ids, const DecodeOptions&
   return replace_invalid_utf8(decode_bytes(ids, options));
 }
 
-TextStream::TextStream(const Tokenizer& tokenizer, bool special) : tokenizer_(&tokenizer), special_(special) {}
+TextStream::TextStream(const Tokenizer& tokenizer, bool special)
+    : tokenizer_(&tokenizer), special_(special) {}
 
 std::string TextStream::push(int32_t id) {
   held_ += tokenizer_->token_bytes(id, special_);

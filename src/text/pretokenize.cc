@@ -31,6 +31,7 @@ constexpr unsigned raw = PretokenizerName::raw;
 constexpr unsigned marks_words = PretokenizerName::marks_words;
 constexpr unsigned whole_newlines = PretokenizerName::whole_newlines;
 constexpr unsigned no_bos = PretokenizerName::no_bos;
+constexpr unsigned composes = PretokenizerName::composes;
 
 constexpr PretokenizerName kNames[] = {
 #define ETCH_SPLIT(...)
@@ -101,8 +102,12 @@ namespace {
 class Cutter {
  public:
   Cutter(const pcre2_code* code, bool jit, bool threes, std::string_view pattern)
-      : code_(code), jit_(jit), threes_(threes), pattern_(pattern),
-        match_(pcre2_match_data_create(1, nullptr)), context_(pcre2_match_context_create(nullptr)) {}
+      : code_(code),
+        jit_(jit),
+        threes_(threes),
+        pattern_(pattern),
+        match_(pcre2_match_data_create(1, nullptr)),
+        context_(pcre2_match_context_create(nullptr)) {}
 
   Status cut(std::string_view text, uint32_t begin, uint32_t end, std::vector<uint32_t>& ends) {
     const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data() + begin);
@@ -114,7 +119,8 @@ class Cutter {
       if (found < 0) return failed(found);
       const size_t* range = pcre2_get_ovector_pointer(match_.get());
       const size_t first = range[0], last = range[1];
-      if (last == first) {  // no pattern of the table matches nothing; a step over one character keeps this finite
+      if (last == first) {  // no pattern of the table matches nothing; a step over one character
+                            // keeps this finite
         at = first + 1;
         while (at < size && (subject[at] & 0xC0) == 0x80) ++at;
         continue;
@@ -131,21 +137,25 @@ class Cutter {
  private:
   int match(PCRE2_SPTR subject, size_t size, size_t at) {
     if (jit_) {
-      const int found = pcre2_jit_match(code_, subject, size, at, PCRE2_NO_UTF_CHECK, match_.get(), context_.get());
+      const int found = pcre2_jit_match(code_, subject, size, at, PCRE2_NO_UTF_CHECK, match_.get(),
+                                        context_.get());
       if (found != PCRE2_ERROR_JIT_STACKLIMIT) return found;
     }
     // The interpreter keeps its backtracking on the heap, 20 MB at most.
-    return pcre2_match(code_, subject, size, at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, match_.get(), context_.get());
+    return pcre2_match(code_, subject, size, at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, match_.get(),
+                       context_.get());
   }
 
   // 1234567 -> 1 234 567; the end of the last group is the caller's.
-  static void cut_threes(PCRE2_SPTR subject, uint32_t begin, size_t first, size_t last, std::vector<uint32_t>& ends) {
+  static void cut_threes(PCRE2_SPTR subject, uint32_t begin, size_t first, size_t last,
+                         std::vector<uint32_t>& ends) {
     int64_t characters = 0;
     for (size_t i = first; i < last; ++i) characters += (subject[i] & 0xC0) != 0x80;
     int64_t before = 0;
     for (size_t i = first; i < last; ++i) {
       if ((subject[i] & 0xC0) == 0x80) continue;
-      if (i > first && (characters - before) % 3 == 0) ends.push_back(static_cast<uint32_t>(begin + i));
+      if (i > first && (characters - before) % 3 == 0)
+        ends.push_back(static_cast<uint32_t>(begin + i));
       ++before;
     }
   }
@@ -153,7 +163,8 @@ class Cutter {
   Status failed(int code) const {
     char why[128];
     pcre2_get_error_message(code, reinterpret_cast<PCRE2_UCHAR*>(why), sizeof(why));
-    return fail(ErrorKind::resources, "splitting the text into words with '{}' failed: {}", pattern_, why);
+    return fail(ErrorKind::resources, "splitting the text into words with '{}' failed: {}",
+                pattern_, why);
   }
 
   const pcre2_code* code_;
@@ -186,12 +197,14 @@ Result<std::unique_ptr<Pretokenizer>> make_pretokenizer(std::string_view group) 
         expand_white_space(step.threes ? row.pattern.substr(kThrees.size()) : row.pattern);
     int error = 0;
     size_t offset = 0;
-    step.code.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
-                                  PCRE2_UTF | PCRE2_UCP | PCRE2_DOLLAR_ENDONLY | PCRE2_NO_AUTO_CAPTURE, &error,
-                                  &offset, nullptr));
-    ETCH_CHECK(step.code != nullptr, "pattern '{}' of group '{}' does not compile: error {} at {}", pattern, group,
-               error, offset);
-    step.jit = pcre2_jit_compile(step.code.get(), PCRE2_JIT_COMPLETE) == 0;  // absent on some machines: slower
+    step.code.reset(
+        pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
+                      PCRE2_UTF | PCRE2_UCP | PCRE2_DOLLAR_ENDONLY | PCRE2_NO_AUTO_CAPTURE, &error,
+                      &offset, nullptr));
+    ETCH_CHECK(step.code != nullptr, "pattern '{}' of group '{}' does not compile: error {} at {}",
+               pattern, group, error, offset);
+    step.jit = pcre2_jit_compile(step.code.get(), PCRE2_JIT_COMPLETE) ==
+               0;  // absent on some machines: slower
     made->steps_.push_back(std::move(step));
   }
   ETCH_CHECK(!made->steps_.empty(), "no split group '{}'", group);

@@ -1,4 +1,5 @@
-// Pretokenizer: cuts a text into the words that byte-pair merging never crosses, by regular expressions.
+// Pretokenizer: cuts a text into the words that byte-pair merging never crosses, by regular
+// expressions.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,7 @@ struct PretokenizerName {
     marks_words = 32,
     whole_newlines = 64,
     no_bos = 128,
+    composes = 256,
   };
   std::string_view name, group;
   unsigned flags = 0;
@@ -32,7 +34,8 @@ const PretokenizerName* find_pretokenizer(std::string_view name);
 class Pretokenizer {
  public:
   ~Pretokenizer();
-  // The words of `text` (valid UTF-8), as their ends: word i is bytes ends[i-1] to ends[i], the first begins at 0.
+  // The words of `text` (valid UTF-8), as their ends: word i is bytes ends[i-1] to ends[i], the
+  // first begins at 0.
   Status split(std::string_view text, std::vector<uint32_t>& ends) const;
 
  private:

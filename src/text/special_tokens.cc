@@ -8,7 +8,7 @@ namespace etch {
 namespace {
 
 struct RoleText {
-  int32_t SpecialIds::* member;
+  int32_t SpecialIds::*member;
   std::string_view text;
 };
 
@@ -28,9 +28,10 @@ constexpr std::string_view kEnds[] = {
 #undef ETCH_END
 };
 
-constexpr int32_t SpecialIds::* kRoleMembers[] = {
-    &SpecialIds::eot,        &SpecialIds::eom,     &SpecialIds::fim_prefix, &SpecialIds::fim_suffix,
-    &SpecialIds::fim_middle, &SpecialIds::fim_pad, &SpecialIds::fim_repo,   &SpecialIds::fim_separator};
+constexpr int32_t SpecialIds::*kRoleMembers[] = {
+    &SpecialIds::eot,        &SpecialIds::eom,          &SpecialIds::fim_prefix,
+    &SpecialIds::fim_suffix, &SpecialIds::fim_middle,   &SpecialIds::fim_pad,
+    &SpecialIds::fim_repo,   &SpecialIds::fim_separator};
 
 std::string lower_ascii(std::string_view text) {
   std::string lower(text);
@@ -54,7 +55,7 @@ void drop_end(Vocabulary& v, std::string_view text, TokenKind kind) {
 }
 
 void find_roles(Vocabulary& v) {
-  for (int32_t SpecialIds::* member : kRoleMembers) {
+  for (int32_t SpecialIds::*member : kRoleMembers) {
     if (v.special.*member >= 0) continue;
     int32_t lowest = -1;
     for (const RoleText& role : kRoles) {
@@ -85,8 +86,8 @@ void find_ends(Vocabulary& v) {
   mark(v.special.eom);
 }
 
-// gpt-oss and Solar Open end a message, not the answer, with <|end|>, and their markers have to be seen in the text;
-// Gemma 4 and PLaMo have a </s> that is a tag of markup.
+// gpt-oss and Solar Open end a message, not the answer, with <|end|>, and their markers have to be
+// seen in the text; Gemma 4 and PLaMo have a </s> that is a tag of markup.
 void repair_families(Vocabulary& v) {
   for (const std::string_view text : {"<|channel|>", "<|message|>", "<|start|>", "<|constrain|>"}) {
     const int32_t id = v.find(text);
@@ -103,7 +104,8 @@ void repair_families(Vocabulary& v) {
   }
 }
 
-// Files do not carry the lstrip and rstrip flags of the original tokenizers; three families need them.
+// Files do not carry the lstrip and rstrip flags of the original tokenizers; three families need
+// them.
 void set_strips(Vocabulary& v, std::string_view model_name, std::string_view architecture) {
   const auto contains = [](std::string_view text, std::string_view part) {
     return text.find(part) != std::string_view::npos;
@@ -113,17 +115,18 @@ void set_strips(Vocabulary& v, std::string_view model_name, std::string_view arc
     if (id >= 0) v.attributes[id] |= Vocabulary::strips_left;
   };
   const std::string name = lower_ascii(model_name);
-  if (contains(v.pre, "jina-v2-de") || contains(v.pre, "jina-v2-es") || contains(v.pre, "jina-v2-code") ||
-      contains(v.pre, "mmbert") || contains(architecture, "nomic-bert-moe") ||
-      contains(architecture, "jina-bert-v3")) {
+  if (contains(v.pre, "jina-v2-de") || contains(v.pre, "jina-v2-es") ||
+      contains(v.pre, "jina-v2-code") || contains(v.pre, "mmbert") ||
+      contains(architecture, "nomic-bert-moe") || contains(architecture, "jina-bert-v3")) {
     strip_left("<mask>");
   } else if (contains(name, "phi-3") || contains(name, "phi3")) {
     for (int32_t id = 0; id < v.size(); ++id) {
       const TokenKind kind = v.kinds[id];
       const std::string_view text = v.text(id);
-      const bool special =
-          kind == TokenKind::control || kind == TokenKind::user_defined || kind == TokenKind::unknown;
-      if (text == "</s>" || (special && text != "<unk>" && text != "<s>" && text != "<|endoftext|>")) {
+      const bool special = kind == TokenKind::control || kind == TokenKind::user_defined ||
+                           kind == TokenKind::unknown;
+      if (text == "</s>" ||
+          (special && text != "<unk>" && text != "<s>" && text != "<|endoftext|>")) {
         v.attributes[id] |= Vocabulary::strips_right;
       }
     }
@@ -136,7 +139,8 @@ bool is_c_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 }  // namespace
 
-void find_special_tokens(Vocabulary& v, std::string_view model_name, std::string_view architecture) {
+void find_special_tokens(Vocabulary& v, std::string_view model_name,
+                         std::string_view architecture) {
   find_roles(v);
   find_ends(v);
   repair_families(v);
@@ -169,10 +173,12 @@ SpecialMatcher::SpecialMatcher(const Vocabulary& vocabulary) : vocabulary_(vocab
   for (int b = 0; b < 256; ++b) first_[b + 1] += first_[b];
 }
 
-// The candidates that are prefixes of the rest of the text, shortest first: the sorted list is narrowed byte by byte
-// to those that agree so far; one that ends at this depth stands first among them.
-const SpecialMatcher::Candidate* SpecialMatcher::match(std::string_view text, size_t at, int32_t after,
-                                                       bool parse_special, const MarkedText* marks) const {
+// The candidates that are prefixes of the rest of the text, shortest first: the sorted list is
+// narrowed byte by byte to those that agree so far; one that ends at this depth stands first among
+// them.
+const SpecialMatcher::Candidate* SpecialMatcher::match(std::string_view text, size_t at,
+                                                       int32_t after, bool parse_special,
+                                                       const MarkedText* marks) const {
   const uint8_t b = static_cast<uint8_t>(text[at]);
   auto low = candidates_.begin() + first_[b], high = candidates_.begin() + first_[b + 1];
   const Candidate* best = nullptr;
@@ -206,8 +212,9 @@ std::vector<Fragment> SpecialMatcher::partition(std::string_view text, bool pars
   marked.outside = outside;
   const MarkedText* marks = outside.empty() ? nullptr : &marked;
 
-  // Places wait under the order of the longest candidate that fits there. A place that loses to an earlier choice
-  // without being covered tries the next shorter candidate, which waits under a later order.
+  // Places wait under the order of the longest candidate that fits there. A place that loses to an
+  // earlier choice without being covered tries the next shorter candidate, which waits under a
+  // later order.
   std::map<int32_t, std::vector<uint32_t>> waiting;
   for (size_t at = 0; at < text.size(); ++at) {
     const uint8_t b = static_cast<uint8_t>(text[at]);

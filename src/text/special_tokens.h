@@ -10,9 +10,11 @@
 
 namespace etch {
 
-// Finds ids the file does not name by their texts, makes the set of tokens that end a generation, repairs the kinds of
-// families whose files are known to be odd, and sets the white-space attributes. Once, over the finished table.
-void find_special_tokens(Vocabulary& vocabulary, std::string_view model_name, std::string_view architecture);
+// Finds ids the file does not name by their texts, makes the set of tokens that end a generation,
+// repairs the kinds of families whose files are known to be odd, and sets the white-space
+// attributes. Once, over the finished table.
+void find_special_tokens(Vocabulary& vocabulary, std::string_view model_name,
+                         std::string_view architecture);
 
 // A stretch of a text: raw (id -1) or one token.
 struct Fragment {
@@ -20,14 +22,17 @@ struct Fragment {
   int32_t id = -1;
 };
 
-// Cuts texts at the tokens that are matched as they are: longest token first over the whole text, so that a long one
-// wins over a shorter one that starts earlier; equal lengths by lower id, one token's places from left to right.
+// Cuts texts at the tokens that are matched as they are: longest token first over the whole text,
+// so that a long one wins over a shorter one that starts earlier; equal lengths by lower id, one
+// token's places from left to right.
 class SpecialMatcher {
  public:
   explicit SpecialMatcher(const Vocabulary& vocabulary);
 
-  // Control and unknown tokens only with parse_special, and only in bytes that are not `outside` (ascending ranges).
-  std::vector<Fragment> partition(std::string_view text, bool parse_special, const std::vector<TextRange>& outside) const;
+  // Control and unknown tokens only with parse_special, and only in bytes that are not `outside`
+  // (ascending ranges).
+  std::vector<Fragment> partition(std::string_view text, bool parse_special,
+                                  const std::vector<TextRange>& outside) const;
 
  private:
   struct Candidate {
@@ -44,7 +49,8 @@ class SpecialMatcher {
   const Vocabulary& vocabulary_;
   std::vector<Candidate> candidates_;  // sorted by text
   std::vector<int32_t> by_order_;      // order -> index in candidates_
-  std::vector<uint32_t> first_;        // first byte -> where its candidates begin in candidates_ (257 entries)
+  std::vector<uint32_t>
+      first_;  // first byte -> where its candidates begin in candidates_ (257 entries)
 };
 
 }  // namespace etch

@@ -12,8 +12,8 @@ inline uint64_t mix_hash(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-// Eight bytes at a time through a folded 64 x 64 multiplication; the constants are the golden ratio and an odd prime
-// pattern, any with well mixed bits do.
+// Eight bytes at a time through a folded 64 x 64 multiplication; the constants are the golden ratio
+// and an odd prime pattern, any with well mixed bits do.
 inline uint64_t text_hash(std::string_view text, uint64_t seed = 0x9E3779B97F4A7C15u) {
   const char* p = text.data();
   size_t left = text.size();
@@ -31,7 +31,8 @@ inline uint64_t text_hash(std::string_view text, uint64_t seed = 0x9E3779B97F4A7
     tail = static_cast<uint64_t>(a) << 32 | b;
   } else if (left > 0) {
     tail = static_cast<uint64_t>(static_cast<uint8_t>(p[0])) << 16 |
-           static_cast<uint64_t>(static_cast<uint8_t>(p[left / 2])) << 8 | static_cast<uint8_t>(p[left - 1]);
+           static_cast<uint64_t>(static_cast<uint8_t>(p[left / 2])) << 8 |
+           static_cast<uint8_t>(p[left - 1]);
   }
   return mix_hash(h ^ tail, 0xA0761D6478BD642Fu);
 }

@@ -24,18 +24,22 @@ Result<std::unique_ptr<Tokenizer>> make_tokenizer(const Model& model) {
   return tokenizer;
 }
 
-Result<std::vector<int32_t>> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
+Result<std::vector<int32_t>> Tokenizer::encode(std::string_view text,
+                                               const EncodeOptions& options) const {
   return encode_marked(text, {}, options);
 }
 
-Result<std::vector<int32_t>> Tokenizer::encode(const MarkedText& text, const EncodeOptions& options) const {
+Result<std::vector<int32_t>> Tokenizer::encode(const MarkedText& text,
+                                               const EncodeOptions& options) const {
   return encode_marked(text.text, text.outside, options);
 }
 
-Result<std::vector<int32_t>> Tokenizer::encode_marked(std::string_view text, const std::vector<TextRange>& outside,
+Result<std::vector<int32_t>> Tokenizer::encode_marked(std::string_view text,
+                                                      const std::vector<TextRange>& outside,
                                                       const EncodeOptions& options) const {
   if (text.size() >= kMaxText) {
-    return fail(ErrorKind::resources, "the text has {} bytes; etch encodes less than {} at once", text.size(), kMaxText);
+    return fail(ErrorKind::resources, "the text has {} bytes; etch encodes less than {} at once",
+                text.size(), kMaxText);
   }
   const Vocabulary& v = *vocabulary_;
   std::vector<int32_t> ids;
@@ -44,7 +48,8 @@ Result<std::vector<int32_t>> Tokenizer::encode_marked(std::string_view text, con
     if (f.id >= 0) {
       ids.push_back(f.id);
     } else {
-      ETCH_TRY(algorithm_->encode(text.substr(static_cast<size_t>(f.begin), static_cast<size_t>(f.end - f.begin)), ids));
+      ETCH_TRY(algorithm_->encode(
+          text.substr(static_cast<size_t>(f.begin), static_cast<size_t>(f.end - f.begin)), ids));
     }
   }
   if (options.add_special && v.add_eos) ids.push_back(v.special.eos);

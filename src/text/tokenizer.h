@@ -71,7 +71,8 @@ class Tokenizer {
  private:
   friend Result<std::unique_ptr<Tokenizer>> make_tokenizer(const Model& model);
   Tokenizer();
-  Result<std::vector<int32_t>> encode_marked(std::string_view text, const std::vector<TextRange>& outside,
+  Result<std::vector<int32_t>> encode_marked(std::string_view text,
+                                             const std::vector<TextRange>& outside,
                                              const EncodeOptions& options) const;
   std::unique_ptr<Vocabulary> vocabulary_;
   std::unique_ptr<TokenizerAlgorithm> algorithm_;

@@ -21,7 +21,8 @@ size_t ascii_run(std::string_view text, size_t at) {
 
 }  // namespace
 
-// Lead byte -> length, and the range of the second byte that rules out overlong forms, surrogates and too large codes:
+// Lead byte -> length, and the range of the second byte that rules out overlong forms, surrogates
+// and too large codes:
 //   C2..DF  80..BF          E0  A0..BF   E1..EC EE EF  80..BF   ED  80..9F
 //   F0  90..BF   F1..F3  80..BF   F4  80..8F
 Utf8Char decode_utf8(std::string_view text, size_t at) {

@@ -13,7 +13,7 @@ constexpr int64_t kMaxTokens = int64_t{1} << 27;
 
 struct IdKey {
   std::string_view key;
-  int32_t SpecialIds::* member;
+  int32_t SpecialIds::*member;
 };
 constexpr IdKey kIdKeys[] = {
     {"bos_token_id", &SpecialIds::bos},
@@ -46,7 +46,8 @@ void read_truth(const Model& model, std::string_view name, bool& value, Vocabula
   if (const auto truth = k->truth()) {
     value = *truth;
   } else {
-    v.warnings.push_back(fmt::format("tokenizer.ggml.{} is {}, expected a boolean; ignored", name, k->print()));
+    v.warnings.push_back(
+        fmt::format("tokenizer.ggml.{} is {}, expected a boolean; ignored", name, k->print()));
   }
 }
 
@@ -59,7 +60,8 @@ void read_ids(const Model& model, Vocabulary& v) {
       v.special.*row.member = static_cast<int32_t>(*id);
     } else {
       v.warnings.push_back(
-          fmt::format("tokenizer.ggml.{} is {}, outside the vocabulary of {} tokens; ignored", row.key, k->print(), v.size()));
+          fmt::format("tokenizer.ggml.{} is {}, outside the vocabulary of {} tokens; ignored",
+                      row.key, k->print(), v.size()));
     }
   }
 }
@@ -71,7 +73,8 @@ Status read_texts(const Model& model, Vocabulary& v) {
                 tokens ? "is " + tokens->print() : "is missing");
   }
   if (tokens->count > kMaxTokens || tokens->bytes.size() > (size_t{1} << 31)) {
-    return fail(ErrorKind::unsupported, "the vocabulary has {} tokens in {} bytes; etch reads up to {} in 2 GiB",
+    return fail(ErrorKind::unsupported,
+                "the vocabulary has {} tokens in {} bytes; etch reads up to {} in 2 GiB",
                 tokens->count, tokens->bytes.size(), kMaxTokens);
   }
   v.arena.reserve(tokens->bytes.size() + 16);
@@ -97,7 +100,8 @@ Result<const KeyValue*> per_token(const Model& model, std::string_view name, con
   const bool number = k->type == ValueType::array && k->element != ValueType::string &&
                       k->element != ValueType::array && k->element != ValueType::boolean;
   if (!number || k->count < v.size()) {
-    return fail(ErrorKind::damaged, "tokenizer.ggml.{} is {}, expected one number for each of {} tokens", name,
+    return fail(ErrorKind::damaged,
+                "tokenizer.ggml.{} is {}, expected one number for each of {} tokens", name,
                 k->print(), v.size());
   }
   return k;
@@ -137,13 +141,16 @@ void apply_pre(const Model& model, const TokenizerKind& kind, Vocabulary& v) {
     v.pre = "gemma4";
   } else if (v.pre.empty()) {
     v.warnings.push_back(
-        "the file does not say how its texts are split (no tokenizer.ggml.pre): using 'default', which may differ from "
+        "the file does not say how its texts are split (no tokenizer.ggml.pre): using 'default', "
+        "which may differ from "
         "what the model was trained with; a newer conversion of the model names it");
     v.pre = "default";
   } else if (!find_pretokenizer(v.pre)) {
-    v.warnings.push_back(fmt::format(
-        "tokenizer.ggml.pre is '{}', which etch does not know: using 'default', results will be worse than the model "
-        "deserves", v.pre));
+    v.warnings.push_back(
+        fmt::format("tokenizer.ggml.pre is '{}', which etch does not know: using 'default', "
+                    "results will be worse than the model "
+                    "deserves",
+                    v.pre));
     v.pre = "default";
   }
   const PretokenizerName& pre = *find_pretokenizer(v.pre);
@@ -159,7 +166,8 @@ Status read_dummies(const Model& model, Vocabulary& v) {
   const KeyValue* k = model.arch_key("vocab_size");
   const int64_t n = k ? k->integer().value_or(-1) : 0;
   if (n < 0 || n > kMaxTokens) {
-    return fail(ErrorKind::damaged, "vocab_size is {}, expected a count up to {}", k->print(), kMaxTokens);
+    return fail(ErrorKind::damaged, "vocab_size is {}, expected a count up to {}", k->print(),
+                kMaxTokens);
   }
   v.offsets.assign(static_cast<size_t>(n) + 1, 0);
   v.kinds.assign(static_cast<size_t>(n), TokenKind::undefined);
@@ -170,7 +178,7 @@ Status read_dummies(const Model& model, Vocabulary& v) {
 }  // namespace
 
 std::string_view name(TokenKind kind) {
-  constexpr std::string_view names[] = {"undefined", "normal",       "unknown", "control",
+  constexpr std::string_view names[] = {"undefined",    "normal", "unknown", "control",
                                         "user_defined", "unused", "byte"};
   return names[static_cast<size_t>(kind)];
 }
@@ -216,8 +224,9 @@ void Vocabulary::index_texts() {
     slots[i] = tag | (static_cast<uint32_t>(id) + 1u);
   }
   if (repeated > 0) {
-    warnings.push_back(
-        fmt::format("{} tokens repeat the text of another one, the last '{}'; text becomes the highest id", repeated, example));
+    warnings.push_back(fmt::format(
+        "{} tokens repeat the text of another one, the last '{}'; text becomes the highest id",
+        repeated, example));
   }
 }
 
@@ -230,7 +239,8 @@ Result<std::unique_ptr<Vocabulary>> read_vocabulary(const Model& model) {
   }
   const TokenizerKind* kind = find_tokenizer_kind(*kind_name);
   if (!kind) {
-    return fail(ErrorKind::unsupported, "tokenizer.ggml.model is '{}'; etch knows {}", *kind_name, known_tokenizer_kinds());
+    return fail(ErrorKind::unsupported, "tokenizer.ggml.model is '{}'; etch knows {}", *kind_name,
+                known_tokenizer_kinds());
   }
   auto v = std::make_unique<Vocabulary>();
   v->model = kind->model;
@@ -248,9 +258,11 @@ Result<std::unique_ptr<Vocabulary>> read_vocabulary(const Model& model) {
   v->add_bos = kind->add_bos, v->add_eos = kind->add_eos, v->add_sep = kind->add_sep;
   v->escape_whitespaces = !kind->uses_pre;
   apply_pre(model, *kind, *v);
-  for (int32_t SpecialIds::* member : {&SpecialIds::bos, &SpecialIds::eos, &SpecialIds::unknown,
-                                       &SpecialIds::separator, &SpecialIds::padding, &SpecialIds::mask}) {
-    if (v->special.*member >= v->size()) v->special.*member = -1;  // a default outside a small vocabulary
+  for (int32_t SpecialIds::*member :
+       {&SpecialIds::bos, &SpecialIds::eos, &SpecialIds::unknown, &SpecialIds::separator,
+        &SpecialIds::padding, &SpecialIds::mask}) {
+    if (v->special.*member >= v->size())
+      v->special.*member = -1;  // a default outside a small vocabulary
   }
   read_ids(model, *v);
   read_truth(model, "add_bos_token", v->add_bos, *v);
@@ -265,7 +277,8 @@ Result<std::unique_ptr<Vocabulary>> read_vocabulary(const Model& model) {
   for (const auto& [adds, id, what] : {std::tuple{&v->add_bos, v->special.bos, "BOS"},
                                        std::tuple{&v->add_eos, v->special.eos, "EOS"}}) {
     if (!*adds || id >= 0) continue;
-    v->warnings.push_back(fmt::format("the file asks for a {} token but names none; none is added", what));
+    v->warnings.push_back(
+        fmt::format("the file asks for a {} token but names none; none is added", what));
     *adds = false;
   }
   return v;

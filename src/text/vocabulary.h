@@ -66,8 +66,9 @@ class Vocabulary {
   std::vector<uint32_t> offsets;  // n + 1
   std::vector<TokenKind> kinds;
   std::vector<uint8_t> attributes;
-  std::vector<float> scores;   // empty if the file has none: all 0
-  // Open addressing over the texts, a power of two entries: [ upper half of the hash : 32 | id + 1 : 32 ], 0 = free.
+  std::vector<float> scores;  // empty if the file has none: all 0
+  // Open addressing over the texts, a power of two entries: [ upper half of the hash : 32 | id + 1
+  // : 32 ], 0 = free.
   std::vector<uint64_t> slots;
 };
 

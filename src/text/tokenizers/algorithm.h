@@ -1,5 +1,6 @@
-// TokenizerAlgorithm: how one kind of vocabulary cuts a raw fragment into ids, and what a token's text means.
-// The kinds and their defaults stand in tokenizers.def; everything else about a vocabulary is shared.
+// TokenizerAlgorithm: how one kind of vocabulary cuts a raw fragment into ids, and what a token's
+// text means. The kinds and their defaults stand in tokenizers.def; everything else about a
+// vocabulary is shared.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ class TokenizerAlgorithm {
 
 struct TokenizerKind {
   std::string_view model;  // value of tokenizer.ggml.model
-  Result<std::unique_ptr<TokenizerAlgorithm>> (*make)(const Model& model, const Vocabulary& vocabulary);
+  Result<std::unique_ptr<TokenizerAlgorithm>> (*make)(const Model& model,
+                                                      const Vocabulary& vocabulary);
   SpecialIds special;  // where the file names none
   bool add_space_prefix, clean_spaces, add_bos, add_eos, add_sep;
   bool uses_pre;  // flags and split patterns come from tokenizer.ggml.pre

@@ -1,9 +1,11 @@
-// BPE: byte-pair encoding by a list of merges. The text is split into words (pretokenize.h); a word's symbols are the
-// stand-ins of its bytes, or its characters where the vocabulary is raw; neighbours merge in the order of the list.
+// BPE: byte-pair encoding by a list of merges. The text is split into words (pretokenize.h); a
+// word's symbols are the stand-ins of its bytes, or its characters where the vocabulary is raw;
+// neighbours merge in the order of the list.
 #include <algorithm>
 #include <unordered_map>
 
 #include "text/byte_text.h"
+#include "text/normalise.h"
 #include "text/pretokenize.h"
 #include "text/text_hash.h"
 #include "text/tokenizers/algorithm.h"
@@ -15,8 +17,8 @@ namespace etch {
 
 namespace {
 
-// The merges: (left symbol, right symbol) -> rank and product. Symbols are token ids; texts that are no tokens have
-// ids from n_vocab on, since broken files merge through them.
+// The merges: (left symbol, right symbol) -> rank and product. Symbols are token ids; texts that
+// are no tokens have ids from n_vocab on, since broken files merge through them.
 class Merges {
  public:
   void reserve(size_t n) {
@@ -37,10 +39,12 @@ class Merges {
     Merged merged;
   };
   size_t place(int32_t left, int32_t right) const {
-    const uint64_t pair = static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
+    const uint64_t pair =
+        static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
     const size_t mask = slots_.size() - 1;
     size_t i = mix_hash(pair ^ 0x9E3779B97F4A7C15u, 0xD6E8FEB86659FD93u) & mask;
-    while (slots_[i].merged.rank != Merged::kNever && (slots_[i].left != left || slots_[i].right != right)) {
+    while (slots_[i].merged.rank != Merged::kNever &&
+           (slots_[i].left != left || slots_[i].right != right)) {
       i = (i + 1) & mask;
     }
     return i;
@@ -61,7 +65,8 @@ class SymbolTable {
   int32_t find_or_add(std::string_view text) {
     const int32_t id = vocabulary_.find(text);
     if (id >= 0) return id;
-    return others_.try_emplace(std::string(text), static_cast<int32_t>(vocabulary_.size() + others_.size()))
+    return others_
+        .try_emplace(std::string(text), static_cast<int32_t>(vocabulary_.size() + others_.size()))
         .first->second;
   }
 
@@ -72,8 +77,12 @@ class SymbolTable {
 
 class Bpe : public TokenizerAlgorithm {
  public:
-  Bpe(const Vocabulary& vocabulary, const PretokenizerName& pre, std::unique_ptr<Pretokenizer> splitter)
-      : vocabulary_(vocabulary), pre_(pre), splitter_(std::move(splitter)), symbols_(vocabulary),
+  Bpe(const Vocabulary& vocabulary, const PretokenizerName& pre,
+      std::unique_ptr<Pretokenizer> splitter)
+      : vocabulary_(vocabulary),
+        pre_(pre),
+        splitter_(std::move(splitter)),
+        symbols_(vocabulary),
         whole_words_(vocabulary.size()) {
     for (int b = 0; b < 256; ++b) {
       std::string stand_in;
@@ -136,12 +145,15 @@ Status Bpe::read_merges(const Model& model) {
       const std::string_view left = line.substr(0, space), right = line.substr(space + 1);
       product.assign(left);
       product.append(right);
-      const int32_t made = vocabulary_.text(guess + 1) == product ? guess + 1 : symbols_.find_or_add(product);
+      const int32_t made =
+          vocabulary_.text(guess + 1) == product ? guess + 1 : symbols_.find_or_add(product);
       guess = made;
-      merges_.add(symbols_.find_or_add(left), symbols_.find_or_add(right), {static_cast<uint32_t>(i), made});
+      merges_.add(symbols_.find_or_add(left), symbols_.find_or_add(right),
+                  {static_cast<uint32_t>(i), made});
     });
     if (broken >= 0) {
-      return fail(ErrorKind::damaged, "tokenizer.ggml.merges: line {} is not two texts with a space between", broken);
+      return fail(ErrorKind::damaged,
+                  "tokenizer.ggml.merges: line {} is not two texts with a space between", broken);
     }
   }
   for (int b = 0; b < 256; ++b) {
@@ -152,9 +164,12 @@ Status Bpe::read_merges(const Model& model) {
   return {};
 }
 
-// Invalid bytes become U+FFFD, one each; raw vocabularies write spaces U+2581.
+// Invalid bytes become U+FFFD, one each; some compose characters; raw vocabularies write spaces
+// U+2581.
 std::string Bpe::normalise(std::string_view fragment) const {
-  std::string text = is_valid_utf8(fragment) ? std::string(fragment) : replace_invalid_utf8(fragment, true);
+  std::string text =
+      is_valid_utf8(fragment) ? std::string(fragment) : replace_invalid_utf8(fragment, true);
+  if (pre_.has(PretokenizerName::composes)) text = to_nfc(text);
   if (!vocabulary_.escape_whitespaces) return text;
   std::string escaped;
   escaped.reserve(text.size() + text.size() / 2);
@@ -194,7 +209,8 @@ void Bpe::spell(std::string_view word, std::string& spelt) const {
     spelt.resize(static_cast<size_t>(out - spelt.data()));
   } else {
     spelt.clear();
-    if (pre_.has(PretokenizerName::marks_words) && word[0] != '\n' && !word.starts_with(kSpaceMark)) {
+    if (pre_.has(PretokenizerName::marks_words) && word[0] != '\n' &&
+        !word.starts_with(kSpaceMark)) {
       spelt += kSpaceMark;
     }
     spelt += word;
@@ -239,8 +255,9 @@ void Bpe::merge(std::string_view spelt, Work& work) const {
       work.scratch);
 }
 
-// A complete vocabulary has a token for every symbol that merging leaves. Else: the tokens of its parts, or what the
-// vocabulary has for a byte it cannot write; a vocabulary without any of these loses the byte, as elsewhere.
+// A complete vocabulary has a token for every symbol that merging leaves. Else: the tokens of its
+// parts, or what the vocabulary has for a byte it cannot write; a vocabulary without any of these
+// loses the byte, as elsewhere.
 void Bpe::emit(int32_t symbol, std::string_view text, std::vector<int32_t>& ids) const {
   if (symbol >= 0 && symbol < vocabulary_.size()) {
     ids.push_back(symbol);
@@ -261,14 +278,16 @@ void Bpe::emit(int32_t symbol, std::string_view text, std::vector<int32_t>& ids)
       continue;
     }
     for (const char b : part) {
-      if (byte_ids_[static_cast<uint8_t>(b)] >= 0) ids.push_back(byte_ids_[static_cast<uint8_t>(b)]);
+      if (byte_ids_[static_cast<uint8_t>(b)] >= 0)
+        ids.push_back(byte_ids_[static_cast<uint8_t>(b)]);
     }
   }
 }
 
 }  // namespace
 
-Result<std::unique_ptr<TokenizerAlgorithm>> make_bpe(const Model& model, const Vocabulary& vocabulary) {
+Result<std::unique_ptr<TokenizerAlgorithm>> make_bpe(const Model& model,
+                                                     const Vocabulary& vocabulary) {
   const PretokenizerName* pre = find_pretokenizer(vocabulary.pre);
   auto bpe = std::make_unique<Bpe>(vocabulary, *pre, ETCH_TRY(make_pretokenizer(pre->group)));
   ETCH_TRY(bpe->read_merges(model));

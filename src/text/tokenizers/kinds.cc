@@ -4,21 +4,26 @@
 
 namespace etch {
 
-Result<std::unique_ptr<TokenizerAlgorithm>> make_spm(const Model& model, const Vocabulary& vocabulary);
-Result<std::unique_ptr<TokenizerAlgorithm>> make_bpe(const Model& model, const Vocabulary& vocabulary);
-Result<std::unique_ptr<TokenizerAlgorithm>> make_none(const Model& model, const Vocabulary& vocabulary);
+Result<std::unique_ptr<TokenizerAlgorithm>> make_spm(const Model& model,
+                                                     const Vocabulary& vocabulary);
+Result<std::unique_ptr<TokenizerAlgorithm>> make_bpe(const Model& model,
+                                                     const Vocabulary& vocabulary);
+Result<std::unique_ptr<TokenizerAlgorithm>> make_none(const Model& model,
+                                                      const Vocabulary& vocabulary);
 
 namespace {
 
 constexpr TokenizerKind kind_row(
     std::string_view model,
-    Result<std::unique_ptr<TokenizerAlgorithm>> (*make)(const Model&, const Vocabulary&), int32_t bos, int32_t eos,
-    int32_t unknown, int32_t separator, int32_t padding, int32_t mask, bool add_space_prefix, bool clean_spaces,
-    bool add_bos, bool add_eos, bool add_sep, bool uses_pre) {
+    Result<std::unique_ptr<TokenizerAlgorithm>> (*make)(const Model&, const Vocabulary&),
+    int32_t bos, int32_t eos, int32_t unknown, int32_t separator, int32_t padding, int32_t mask,
+    bool add_space_prefix, bool clean_spaces, bool add_bos, bool add_eos, bool add_sep,
+    bool uses_pre) {
   SpecialIds special;
   special.bos = bos, special.eos = eos, special.unknown = unknown;
   special.separator = separator, special.padding = padding, special.mask = mask;
-  return {model, make, special, add_space_prefix, clean_spaces, add_bos, add_eos, add_sep, uses_pre};
+  return {model,   make,    special, add_space_prefix, clean_spaces,
+          add_bos, add_eos, add_sep, uses_pre};
 }
 
 constexpr TokenizerKind kKinds[] = {
@@ -39,7 +44,8 @@ const TokenizerKind* find_tokenizer_kind(std::string_view model) {
 
 std::string known_tokenizer_kinds() {
   std::string names;
-  for (const TokenizerKind& kind : kKinds) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", kind.model);
+  for (const TokenizerKind& kind : kKinds)
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", kind.model);
   return names;
 }
 

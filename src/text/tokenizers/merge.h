@@ -1,5 +1,5 @@
-// Merging of neighbours, the heart of SPM and BPE: among all neighbouring symbols whose joined text may be one symbol,
-// join the pair of lowest rank, the leftmost of equals, until there is none.
+// Merging of neighbours, the heart of SPM and BPE: among all neighbouring symbols whose joined text
+// may be one symbol, join the pair of lowest rank, the leftmost of equals, until there is none.
 //
 //   symbols   l o w e r      ranks of pairs   lo:3 ow:9 we:- er:1
 //         ->  l o w er       ->               lo:3 ow:9 wer:-
@@ -27,16 +27,16 @@ struct Merged {
 
 // Memory that long words leave behind for the next one.
 struct MergeScratch {
-  std::vector<uint32_t> ranks;             // of the pair that begins at a symbol
-  std::vector<int32_t> products;           // and what it becomes
-  std::vector<int32_t> previous, next;     // neighbours, -1 at the ends
-  std::vector<uint64_t> heap;              // [ rank : 32 | left symbol : 32 ], smallest first
+  std::vector<uint32_t> ranks;          // of the pair that begins at a symbol
+  std::vector<int32_t> products;        // and what it becomes
+  std::vector<int32_t> previous, next;  // neighbours, -1 at the ends
+  std::vector<uint64_t> heap;           // [ rank : 32 | left symbol : 32 ], smallest first
 };
 
 namespace merge_detail {
 
-// Up to this many symbols a scan for the smallest rank beats a queue: they fit a few cache lines and most words are
-// much shorter.
+// Up to this many symbols a scan for the smallest rank beats a queue: they fit a few cache lines
+// and most words are much shorter.
 inline constexpr size_t kScanned = 48;
 
 template <class Lookup>
@@ -68,9 +68,11 @@ void merge_scanning(std::vector<MergeSymbol>& symbols, uint32_t end, const Looku
   symbols.resize(n);
 }
 
-// A queue whose entries may be out of date: one counts only while the pair at its symbol still has its rank.
+// A queue whose entries may be out of date: one counts only while the pair at its symbol still has
+// its rank.
 template <class Lookup>
-void merge_queued(std::vector<MergeSymbol>& symbols, uint32_t end, const Lookup& lookup, MergeScratch& scratch) {
+void merge_queued(std::vector<MergeSymbol>& symbols, uint32_t end, const Lookup& lookup,
+                  MergeScratch& scratch) {
   const int32_t n = static_cast<int32_t>(symbols.size());
   scratch.ranks.assign(symbols.size(), Merged::kNever);
   scratch.products.assign(symbols.size(), -1);
@@ -120,7 +122,8 @@ void merge_queued(std::vector<MergeSymbol>& symbols, uint32_t end, const Lookup&
 
 // lookup(left, right, end of right) -> Merged. `end` is where the last symbol ends.
 template <class Lookup>
-void merge_symbols(std::vector<MergeSymbol>& symbols, uint32_t end, const Lookup& lookup, MergeScratch& scratch) {
+void merge_symbols(std::vector<MergeSymbol>& symbols, uint32_t end, const Lookup& lookup,
+                   MergeScratch& scratch) {
   if (symbols.size() <= merge_detail::kScanned) {
     merge_detail::merge_scanning(symbols, end, lookup);
   } else {

@@ -8,7 +8,8 @@ namespace {
 class None : public TokenizerAlgorithm {
  public:
   Status encode(std::string_view, std::vector<int32_t>&) const override {
-    return fail(ErrorKind::unsupported, "this model has no vocabulary (tokenizer.ggml.model is 'none'): give it token ids");
+    return fail(ErrorKind::unsupported,
+                "this model has no vocabulary (tokenizer.ggml.model is 'none'): give it token ids");
   }
 };
 

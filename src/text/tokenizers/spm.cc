@@ -1,8 +1,9 @@
-// SPM: SentencePiece's byte-pair vocabularies. No words: the whole fragment is one string of characters, spaces
-// written U+2581, merged by the scores of the tokens.
+// SPM: SentencePiece's byte-pair vocabularies. No words: the whole fragment is one string of
+// characters, spaces written U+2581, merged by the scores of the tokens.
 //
-// Merging runs over long stretches, so the fragment is first cut where no token could ever reach across: between two
-// characters that stand side by side in no token. In practice that is in front of most words.
+// Merging runs over long stretches, so the fragment is first cut where no token could ever reach
+// across: between two characters that stand side by side in no token. In practice that is in front
+// of most words.
 #include <algorithm>
 #include <numeric>
 
@@ -16,7 +17,8 @@ namespace etch {
 
 namespace {
 
-// Length of a symbol by its lead byte alone, as SentencePiece's successors do it; broken bytes are symbols of one.
+// Length of a symbol by its lead byte alone, as SentencePiece's successors do it; broken bytes are
+// symbols of one.
 int32_t symbol_bytes(uint8_t lead) {
   constexpr int8_t by_nibble[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 4};
   return by_nibble[lead >> 4];
@@ -24,14 +26,15 @@ int32_t symbol_bytes(uint8_t lead) {
 
 // The first symbol of a text as a number of up to four bytes.
 uint32_t symbol_at(std::string_view text, size_t at, int32_t& bytes) {
-  bytes = static_cast<int32_t>(std::min<size_t>(symbol_bytes(static_cast<uint8_t>(text[at])), text.size() - at));
+  bytes = static_cast<int32_t>(
+      std::min<size_t>(symbol_bytes(static_cast<uint8_t>(text[at])), text.size() - at));
   uint32_t symbol = 0;
   std::memcpy(&symbol, text.data() + at, bytes);
   return symbol;
 }
 
-// Which pairs of symbols stand side by side in some token: a filter of hashes, so it may say yes too often, which
-// costs time and never changes a result.
+// Which pairs of symbols stand side by side in some token: a filter of hashes, so it may say yes
+// too often, which costs time and never changes a result.
 class Neighbours {
  public:
   Neighbours() : bits_(kBits / 64) {}
@@ -51,9 +54,12 @@ class Neighbours {
   }
 
  private:
-  static constexpr uint32_t kBits = 1u << 21;  // 256 KiB: a vocabulary of 260,000 has some 100,000 such pairs
+  static constexpr uint32_t kBits =
+      1u << 21;  // 256 KiB: a vocabulary of 260,000 has some 100,000 such pairs
   static uint32_t hash(uint32_t left, uint32_t right) {
-    return static_cast<uint32_t>(mix_hash(static_cast<uint64_t>(left) << 32 | right, 0xD6E8FEB86659FD93u)) % kBits;
+    return static_cast<uint32_t>(
+               mix_hash(static_cast<uint64_t>(left) << 32 | right, 0xD6E8FEB86659FD93u)) %
+           kBits;
   }
   std::vector<uint64_t> bits_;
 };
@@ -61,13 +67,16 @@ class Neighbours {
 class Spm : public TokenizerAlgorithm {
  public:
   explicit Spm(const Vocabulary& vocabulary)
-      : vocabulary_(vocabulary), whole_words_(vocabulary.size()), ranks_(rank_by_score(vocabulary)) {
+      : vocabulary_(vocabulary),
+        whole_words_(vocabulary.size()),
+        ranks_(rank_by_score(vocabulary)) {
     for (int32_t id = 0; id < vocabulary.size(); ++id) {
       if (!vocabulary.text(id).empty()) neighbours_.add(vocabulary.text(id));
     }
     for (int b = 0; b < 256; ++b) {
       byte_ids_[b] = vocabulary.find(fmt::format("<0x{:02X}>", b));
-      if (byte_ids_[b] < 0) byte_ids_[b] = vocabulary.find(std::string_view(reinterpret_cast<const char*>(&b), 1));
+      if (byte_ids_[b] < 0)
+        byte_ids_[b] = vocabulary.find(std::string_view(reinterpret_cast<const char*>(&b), 1));
       if (byte_ids_[b] < 0) byte_ids_[b] = vocabulary.special.unknown;
     }
   }
@@ -79,7 +88,8 @@ class Spm : public TokenizerAlgorithm {
     size_t begin = 0;
     while (begin < text.size()) {
       const size_t end = next_cut(text, begin);
-      ETCH_TRY(encode_stretch(std::string_view(text).substr(begin, end - begin), symbols, scratch, ids));
+      ETCH_TRY(
+          encode_stretch(std::string_view(text).substr(begin, end - begin), symbols, scratch, ids));
       begin = end;
     }
     return {};
@@ -93,7 +103,8 @@ class Spm : public TokenizerAlgorithm {
     if (scores.empty()) return ranks;
     std::vector<int32_t> order(ranks.size());
     std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return scores[a] > scores[b]; });
+    std::sort(order.begin(), order.end(),
+              [&](int32_t a, int32_t b) { return scores[a] > scores[b]; });
     for (size_t i = 1; i < order.size(); ++i) {
       ranks[order[i]] = ranks[order[i - 1]] + (scores[order[i]] != scores[order[i - 1]]);
     }
@@ -126,8 +137,8 @@ class Spm : public TokenizerAlgorithm {
     return at;
   }
 
-  Status encode_stretch(std::string_view text, std::vector<MergeSymbol>& symbols, MergeScratch& scratch,
-                        std::vector<int32_t>& ids) const {
+  Status encode_stretch(std::string_view text, std::vector<MergeSymbol>& symbols,
+                        MergeScratch& scratch, std::vector<int32_t>& ids) const {
     const int32_t whole = vocabulary_.find(text);
     if (whole >= 0 && whole_words_.state(whole) == WholeWords::State::reached) {
       ids.push_back(whole);
@@ -164,8 +175,10 @@ class Spm : public TokenizerAlgorithm {
       const int32_t byte_id = byte_ids_[static_cast<uint8_t>(c)];
       if (byte_id < 0) {
         return fail(ErrorKind::unsupported,
-                    "the vocabulary cannot write byte 0x{:02X} of the text: it has neither a token for it nor an unknown "
-                    "token", static_cast<uint8_t>(c));
+                    "the vocabulary cannot write byte 0x{:02X} of the text: it has neither a token "
+                    "for it nor an unknown "
+                    "token",
+                    static_cast<uint8_t>(c));
       }
       ids.push_back(byte_id);
     }
