@@ -1,0 +1,19 @@
+// One call of a kernel by one thread.
+#include "etch/model_abi.h"
+#include "kernels/kernel.h"
+#include "kernels/share.h"
+
+void etch_call(const etch_kernel* kernel, etch_isa isa, const void* args, etch_thread* thread) {
+  constexpr int64_t kPieceBytes = 64 * 1024;
+  const int64_t items = kernel->items(args, thread);
+  const int64_t last = etch::share(items, thread->index + 1, thread->count);
+  const int64_t item_bytes = kernel->item_bytes == nullptr ? 0 : kernel->item_bytes(args);
+  const int64_t piece = item_bytes <= 0 ? items : kPieceBytes / item_bytes + 1;
+  const etch_kernel_fn f = kernel->fn[isa];
+  for (int64_t first = etch::share(items, thread->index, thread->count); first < last;) {
+    if (thread->step->stop != nullptr && *thread->step->stop != 0) return;
+    const int64_t end = last - first > piece ? first + piece : last;
+    f(args, thread, first, end);
+    first = end;
+  }
+}

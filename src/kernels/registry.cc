@@ -1,0 +1,71 @@
+// The table of kernels, from kernels.def.
+#include <iterator>
+
+#include "kernels/describe.h"
+#include "kernels/describe_floats.h"
+#include "kernels/kernel.h"
+
+#if defined(__x86_64__)
+#define ETCH_FOR_EVERY_ISA(X, name) \
+  X(name, scalar) X(name, avx2) X(name, avx512) X(name, avx512_vnni)
+#else
+#define ETCH_FOR_EVERY_ISA(X, name) X(name, scalar)
+#endif
+
+extern "C" {
+#define DECLARE(name, isa) \
+  void etch_k_##name##_##isa(const void*, const etch_thread*, int64_t, int64_t);
+#define KERNEL(name, headers, function, ...) ETCH_FOR_EVERY_ISA(DECLARE, name)
+#include "kernels/kernels.def"
+#undef KERNEL
+#undef DECLARE
+}
+
+namespace etch {
+namespace {
+
+etch_kernel named(etch_kernel kernel, std::string_view name,
+                  std::initializer_list<etch_kernel_fn> functions) {
+  kernel.name = name;
+  int isa = 0;
+  for (const etch_kernel_fn f : functions) kernel.fn[isa++] = f;
+  return kernel;
+}
+
+}  // namespace
+
+std::span<const etch_kernel> all_kernels() {
+  static const etch_kernel kernels[] = {
+#define FUNCTION(name, isa) etch_k_##name##_##isa,
+#define KERNEL(name, headers, function, ...) \
+  named(__VA_ARGS__, #name, {ETCH_FOR_EVERY_ISA(FUNCTION, name)}),
+#include "kernels/kernels.def"
+#undef KERNEL
+#undef FUNCTION
+  };
+  return kernels;
+}
+
+const etch_kernel* find_kernel(std::string_view name) {
+  for (const etch_kernel& k : all_kernels())
+    if (k.name == name) return &k;
+  return nullptr;
+}
+
+std::string_view name(Representation r) {
+  constexpr std::string_view kNames[] = {"f32",    "i32",          "q8_32",
+                                         "q8_256", "q8_32_packed", "q8_256_packed"};
+  return kNames[static_cast<size_t>(r)];
+}
+
+namespace {
+constexpr std::string_view kKvNames[] = {"f16", "f32", "bf16", "q8_0"};
+}
+std::string_view name(KvType t) { return kKvNames[static_cast<size_t>(t)]; }
+std::optional<KvType> kv_type_of_name(std::string_view name) {
+  for (size_t i = 0; i < std::size(kKvNames); ++i)
+    if (kKvNames[i] == name) return static_cast<KvType>(i);
+  return std::nullopt;
+}
+
+}  // namespace etch

@@ -1,0 +1,3 @@
+#pragma once
+
+#include "kernels/simd/scalar_dot.h"
