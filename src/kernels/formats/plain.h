@@ -17,7 +17,7 @@
 namespace etch::ETCH_ISA {
 
 // Byte i holds code i in its low nibble and code i + n in its high one.
-ETCH_INLINE void split_nibbles(const uint8_t* bytes, int n, uint8_t* u) {
+ETCH_WORD void split_nibbles(const uint8_t* bytes, int n, uint8_t* u) {
   for (int i = 0; i < n; ++i) {
     u[i] = bytes[i] & 15;
     u[i + n] = bytes[i] >> 4;
@@ -25,15 +25,15 @@ ETCH_INLINE void split_nibbles(const uint8_t* bytes, int n, uint8_t* u) {
 }
 
 // Bit i of qh is the fifth bit of code i.
-ETCH_INLINE void add_fifth_bits(const uint8_t* qh, uint8_t* u) {
+ETCH_WORD void add_fifth_bits(const uint8_t* qh, uint8_t* u) {
   for (int i = 0; i < 32; ++i) u[i] = static_cast<uint8_t>(u[i] | (qh[i / 8] >> (i % 8) & 1) << 4);
 }
 
 // The 6-bit scales and minimums of q4_k and q5_k.
-ETCH_INLINE int six_bit_scale(const uint8_t* s, int g) {
+ETCH_WORD int six_bit_scale(const uint8_t* s, int g) {
   return g < 4 ? s[g] & 63 : (s[g + 4] & 15) | s[g - 4] >> 6 << 4;
 }
-ETCH_INLINE int six_bit_minimum(const uint8_t* s, int g) {
+ETCH_WORD int six_bit_minimum(const uint8_t* s, int g) {
   return g < 4 ? s[g + 4] & 63 : s[g + 4] >> 4 | s[g] >> 6 << 4;
 }
 

@@ -23,7 +23,7 @@ template <class Group>
 constexpr int64_t kGroupElements = sizeof(Group) == sizeof(Group32) ? 32 : 256;
 
 template <class Group>
-ETCH_INLINE int64_t padded_bytes(int64_t d, int64_t columns) {
+ETCH_WORD int64_t padded_bytes(int64_t d, int64_t columns) {
   const int64_t bytes =
       columns * (d + d / kGroupElements<Group> * static_cast<int64_t>(sizeof(Group)));
   return (bytes + activations::kPadding - 1) / activations::kPadding * activations::kPadding;
@@ -31,13 +31,13 @@ ETCH_INLINE int64_t padded_bytes(int64_t d, int64_t columns) {
 
 // A row that starts at `row`.
 template <class Group>
-ETCH_INLINE Column<Group> row_column(const uint8_t* row, int64_t d) {
+ETCH_WORD Column<Group> row_column(const uint8_t* row, int64_t d) {
   return {reinterpret_cast<const int8_t*>(row), reinterpret_cast<const Group*>(row + d), 4, 1};
 }
 
 // Column c of the packed blocks that start at `packed`.
 template <class Group>
-ETCH_INLINE Column<Group> packed_column(const uint8_t* packed, int64_t d, int64_t c) {
+ETCH_WORD Column<Group> packed_column(const uint8_t* packed, int64_t d, int64_t c) {
   constexpr int64_t kColumns = ETCH_PANEL_COLUMNS;
   const uint8_t* const block = packed + c / kColumns * padded_bytes<Group>(d, kColumns);
   return {reinterpret_cast<const int8_t*>(block) + c % kColumns * 4,

@@ -8,7 +8,7 @@ namespace etch::ETCH_ISA {
 // How one weight is read.
 struct weights_f32 {
   static constexpr int kBytes = 4;
-  ETCH_INLINE float at(const uint8_t* row, int64_t k) {
+  ETCH_WORD float at(const uint8_t* row, int64_t k) {
     float x;
     __builtin_memcpy(&x, row + 4 * k, 4);
     return x;
@@ -16,7 +16,7 @@ struct weights_f32 {
 };
 struct weights_f16 {
   static constexpr int kBytes = 2;
-  ETCH_INLINE float at(const uint8_t* row, int64_t k) {
+  ETCH_WORD float at(const uint8_t* row, int64_t k) {
     uint16_t h;
     __builtin_memcpy(&h, row + 2 * k, 2);
     return half1(h);
@@ -24,7 +24,7 @@ struct weights_f16 {
 };
 struct weights_bf16 {
   static constexpr int kBytes = 2;
-  ETCH_INLINE float at(const uint8_t* row, int64_t k) {
+  ETCH_WORD float at(const uint8_t* row, int64_t k) {
     uint16_t h;
     __builtin_memcpy(&h, row + 2 * k, 2);
     return float_of_bits(static_cast<uint32_t>(h) << 16);
@@ -33,7 +33,7 @@ struct weights_bf16 {
 
 // The reduction of the 16 partial sums; the +0 makes tails that are padded and tails that are left
 // out alike.
-ETCH_INLINE float sum_partials(float* p) {
+ETCH_WORD float sum_partials(float* p) {
   for (int width = 8; width > 0; width /= 2)
     for (int i = 0; i < width; ++i) p[i] += p[i + width];
   return p[0] + 0.0f;

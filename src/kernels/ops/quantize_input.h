@@ -8,7 +8,7 @@ namespace etch::ETCH_ISA {
 
 // One group of n elements: codes into q, the scale returned; false if a value is not finite (q is
 // zeros then).
-ETCH_INLINE bool quantize_group(const float* x, int n, int8_t* q, float* scale) {
+ETCH_WORD bool quantize_group(const float* x, int n, int8_t* q, float* scale) {
   uint32_t largest = 0;
   for (int k = 0; k < n; ++k) {
     const uint32_t magnitude = bits_of_float(x[k]) & 0x7fffffffu;
@@ -28,7 +28,7 @@ ETCH_INLINE bool quantize_group(const float* x, int n, int8_t* q, float* scale) 
   return true;
 }
 
-ETCH_INLINE bool quantize_into(const float* x, int8_t* q, Group32* group) {
+ETCH_WORD bool quantize_into(const float* x, int8_t* q, Group32* group) {
   const bool finite = quantize_group(x, 32, q, &group->d);
   int32_t n = 0;
   for (int k = 0; k < 32; ++k) n += q[k];
@@ -37,7 +37,7 @@ ETCH_INLINE bool quantize_into(const float* x, int8_t* q, Group32* group) {
   return finite;
 }
 
-ETCH_INLINE bool quantize_into(const float* x, int8_t* q, Group256* group) {
+ETCH_WORD bool quantize_into(const float* x, int8_t* q, Group256* group) {
   const bool finite = quantize_group(x, 256, q, &group->d);
   for (int g = 0; g < 16; ++g) {
     int32_t n = 0;

@@ -9,7 +9,7 @@ namespace etch::ETCH_ISA {
 
 // acc of one column behind one more block of 32.
 template <class F>
-ETCH_INLINE float reference_block(const typename F::Block& b, const uint8_t* u,
+ETCH_WORD float reference_block(const typename F::Block& b, const uint8_t* u,
                                   const Column<Group32>& x, int64_t at, float acc) {
   const Group32& group = x.groups[at * x.group_stride];
   const int8_t* const q = x.codes + at * 8 * x.quad_stride;
@@ -23,7 +23,7 @@ ETCH_INLINE float reference_block(const typename F::Block& b, const uint8_t* u,
 
 // The same for a super-block of 256.
 template <class F>
-ETCH_INLINE float reference_block(const typename F::Block& b, const uint8_t* u,
+ETCH_WORD float reference_block(const typename F::Block& b, const uint8_t* u,
                                   const Column<Group256>& x, int64_t at, float acc) {
   const Group256& group = x.groups[at * x.group_stride];
   const int8_t* const q = x.codes + at * 64 * x.quad_stride;
@@ -76,7 +76,7 @@ static inline void reference_matmul(const etch_matmul& a, const etch_thread* thr
 }
 
 // Items are tiles of `rows` rows.
-ETCH_INLINE int64_t last_row(const etch_matmul& a, int64_t last, int64_t rows) {
+ETCH_WORD int64_t last_row(const etch_matmul& a, int64_t last, int64_t rows) {
   return last * rows < a.n_out ? last * rows : a.n_out;
 }
 

@@ -5,14 +5,14 @@
 
 namespace etch::ETCH_ISA {
 
-ETCH_INLINE int64_t count_rows(const etch_rows& rows, const etch_thread* thread) {
+ETCH_WORD int64_t count_rows(const etch_rows& rows, const etch_thread* thread) {
   const int64_t n = rows.of == ETCH_TOKENS    ? thread->step->n_rows
                     : rows.of == ETCH_OUTPUTS ? thread->step->n_outputs
                                               : 1;
   return n * rows.per;
 }
 
-ETCH_INLINE uint8_t* row_of(const etch_view& v, const etch_rows& rows, int64_t r) {
+ETCH_WORD uint8_t* row_of(const etch_view& v, const etch_rows& rows, int64_t r) {
   return rows.per == 1 ? v.at + r * v.row_stride
                        : v.at + r / rows.per * v.row_stride + r % rows.per * v.inner_stride;
 }

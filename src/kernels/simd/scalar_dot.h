@@ -9,25 +9,25 @@
 
 namespace etch::ETCH_ISA {
 
-#define ETCH_INLINE static inline __attribute__((always_inline))
+#define ETCH_WORD static inline __attribute__((always_inline))
 
-ETCH_INLINE float float_of_bits(uint32_t bits) {
+ETCH_WORD float float_of_bits(uint32_t bits) {
   float x;
   __builtin_memcpy(&x, &bits, 4);
   return x;
 }
-ETCH_INLINE uint32_t bits_of_float(float x) {
+ETCH_WORD uint32_t bits_of_float(float x) {
   uint32_t bits;
   __builtin_memcpy(&bits, &x, 4);
   return bits;
 }
 
 // a * b + c, rounded once.
-ETCH_INLINE float fma1(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+ETCH_WORD float fma1(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 
 // A half float, exactly. Normal numbers are rebased by a product with a power of two, which makes
 // subnormals right as well; infinity and NaN keep their bits.
-ETCH_INLINE float half1(uint16_t h) {
+ETCH_WORD float half1(uint16_t h) {
   const uint32_t magnitude = h & 0x7fffu;
   const uint32_t sign = static_cast<uint32_t>(h & 0x8000u) << 16;
   uint32_t bits = bits_of_float(float_of_bits(magnitude << 13) * 0x1p112f);
@@ -37,7 +37,7 @@ ETCH_INLINE float half1(uint16_t h) {
 }
 
 // Nearest integer, ties to even, for |x| < 2^22: adding 1.5 * 2^23 leaves no room for a fraction.
-ETCH_INLINE float nearest1(float x) {
+ETCH_WORD float nearest1(float x) {
   const float kMagic = 12582912.0f;
   return (x + kMagic) - kMagic;
 }
