@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,8 +31,7 @@ struct BatchRow {
 struct SessionOptions {
   int32_t n_threads = 0;        // 0: what the process may really use
   std::optional<etch_isa> isa;  // none: the best of this machine
-  bool guard =
-      false;  // red zones, NaN in dead buffers, names the call that wrote where it should not
+  bool guard = false;  // red zones, NaN in dead buffers, names the call that wrote elsewhere
   int64_t kv_budget_bytes = 0;  // 0: pages for one sequence of n_ctx; pages are touched on use
 };
 
@@ -67,7 +67,12 @@ class Session {
                           int64_t n_positions);  // shares pages up to n_positions (copy on write)
   Status truncate(SequenceId sequence, int64_t n_positions);
   void remove(SequenceId sequence);
-  int64_t length(SequenceId sequence) const;  // positions filled
+  int64_t length(SequenceId sequence) const;  // positions filled; -1: there is no such sequence
+  std::span<const int32_t> tokens(SequenceId sequence) const;  // of those positions
+  // Goes back to the longest beginning that `tokens` shares with the sequence and that can be kept,
+  // at most tokens.size() - 1 positions (the last token must run to give its logits). Returns its
+  // length.
+  Result<int64_t> reuse_prefix(SequenceId sequence, std::span<const int32_t> tokens);
   Result<std::vector<uint8_t>> save(SequenceId sequence) const;
   Status restore(SequenceId sequence, std::span<const uint8_t> saved);
 
@@ -80,13 +85,16 @@ class Session {
   Status run();
   Result<std::span<const float>> output(std::string_view name) const;
 
-  void
-  cancel();  // from any thread or a signal handler: the step at work ends with ErrorKind::cancelled
-  void clear_cancel();  // before the next step
+  // From any thread or a signal handler: the step at work ends with ErrorKind::cancelled, and so
+  // does every later one until clear_cancel().
+  void cancel();
+  void clear_cancel();
 
   const Lowered& lowered() const;
   const MemoryPlan& memory() const;
   int64_t n_vocab() const;
+  int64_t max_rows() const;     // of one step
+  int64_t max_outputs() const;  // rows of one step that may want outputs
   int32_t n_threads() const;
   etch_isa isa() const;
   // Called after every call with its seconds on thread 0 (profile); empty: not called, no cost

@@ -1,0 +1,25 @@
+// Program: what runs the calls of a step. The executor walks the lists of a Lowered.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "etch/model_abi.h"
+#include "lowered/lowered.h"
+
+namespace etch {
+
+class Program {
+ public:
+  virtual ~Program() = default;
+  // Runs one step on the team. What went wrong stands in step.failed; with a guard also in
+  // finding().
+  virtual void run(const etch_step& step, bool prefill) = 0;
+  virtual const std::optional<std::string>& finding() const = 0;
+};
+
+using OnCall = std::function<void(const Call&, double seconds)>;
+
+}  // namespace etch

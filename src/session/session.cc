@@ -1,0 +1,302 @@
+#include "session/session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/team.h"
+#include "session/arena.h"
+#include "session/batch.h"
+#include "session/executor.h"
+#include "session/kv_pool.h"
+#include "session/sequence.h"
+
+namespace etch {
+namespace {
+
+struct TeamDeleter {
+  void operator()(etch_team* team) const { etch_team_destroy(team); }
+};
+
+int32_t threads_of(const SessionOptions& options) {
+  return options.n_threads > 0 ? options.n_threads : usable_threads();
+}
+
+Result<etch_isa> isa_of(const SessionOptions& options) {
+  if (!options.isa) return best_isa();
+  if (!cpu_has(*options.isa)) {
+    return fail(ErrorKind::unsupported, "this machine does not have {}\n  its best is {}",
+                isa_name(*options.isa), isa_name(best_isa()));
+  }
+  return *options.isa;
+}
+
+const Output* find_output(const Lowered& lowered, std::string_view name) {
+  for (const Output& o : lowered.outputs) {
+    if (o.name == name) return &o;
+  }
+  return nullptr;
+}
+
+int64_t elements(const std::vector<int64_t>& shape) {
+  int64_t n = 1;
+  for (int64_t d : shape) n *= d;
+  return n;
+}
+
+}  // namespace
+
+struct Session::Impl {
+  std::shared_ptr<const Lowered> lowered;
+  MemoryPlan memory;
+  etch_isa isa = ETCH_SCALAR;
+  std::unique_ptr<etch_team, TeamDeleter> team;
+  Arena arena;
+  KvPool pool;
+  std::vector<std::unique_ptr<Sequence>> sequences;  // by id; null: removed
+  std::optional<Batch> batch;
+  std::unique_ptr<Program> program;
+  volatile int32_t stop =
+      0;  // read by kernels; an int store is atomic on every machine etch runs on
+  const OnCall* on_call = nullptr;
+
+  Result<Sequence*> sequence(SequenceId id) const {
+    if (id < 0 || id >= static_cast<SequenceId>(sequences.size()) ||
+        !sequences[static_cast<size_t>(id)]) {
+      return fail(ErrorKind::usage, "there is no sequence {}", id);
+    }
+    return sequences[static_cast<size_t>(id)].get();
+  }
+  Status run(bool prefill);
+  Status describe_failure(bool prefill) const;
+  std::span<const float> floats_of(const Output& output) const;
+  SequenceId add(std::unique_ptr<Sequence> sequence);
+};
+
+MemoryPlan plan_memory(const Lowered& lowered, const SessionOptions& options) {
+  MemoryPlan plan;
+  plan.weights = lowered.file_bytes;
+  plan.kv = lay_out_kv(lowered, options.kv_budget_bytes).bytes;
+  plan.arena = lay_out_arena(lowered, threads_of(options), options.guard).bytes;
+  plan.total = plan.kv + plan.arena;
+  return plan;
+}
+
+Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) { impl_->on_call = &on_call; }
+Session::~Session() = default;
+
+Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<const Lowered> lowered,
+                                                 std::span<const uint8_t> file,
+                                                 const SessionOptions& options) {
+  auto impl = std::make_unique<Impl>();
+  const int32_t n_threads = threads_of(options);
+  impl->lowered = std::move(lowered);
+  impl->isa = ETCH_TRY(isa_of(options));
+  impl->memory = plan_memory(*impl->lowered, options);
+  impl->arena = ETCH_TRY(Arena::create(*impl->lowered, file, n_threads, options.guard));
+  impl->pool = ETCH_TRY(KvPool::create(*impl->lowered, options.kv_budget_bytes));
+  impl->batch.emplace(*impl->lowered);
+  impl->team.reset(etch_team_create(n_threads));
+  if (!impl->team) return fail(ErrorKind::resources, "cannot start {} threads", n_threads);
+  std::unique_ptr<Session> session(new Session(std::move(impl)));
+  Impl& self = *session->impl_;
+  self.program = std::make_unique<Executor>(*self.lowered, self.arena, self.team.get(), self.isa,
+                                            options.guard, self.on_call);
+  return session;
+}
+
+// --- sequences
+
+SequenceId Session::Impl::add(std::unique_ptr<Sequence> sequence) {
+  const auto free = std::find(sequences.begin(), sequences.end(), nullptr);
+  const auto id = static_cast<SequenceId>(free - sequences.begin());
+  if (free == sequences.end()) {
+    sequences.push_back(std::move(sequence));
+  } else {
+    *free = std::move(sequence);
+  }
+  return id;
+}
+
+Result<SequenceId> Session::create_sequence() {
+  if (!impl_->lowered->has_tokens)
+    return fail(ErrorKind::usage, "this graph has no tokens, so it has no sequences");
+  return impl_->add(std::make_unique<Sequence>(*impl_->lowered, impl_->pool));
+}
+
+Result<SequenceId> Session::fork(SequenceId from, int64_t n_positions) {
+  const Sequence* source = ETCH_TRY(impl_->sequence(from));
+  if (!source->can_truncate(n_positions)) {
+    return fail(ErrorKind::usage, "sequence {} of {} positions cannot be forked at {}", from,
+                source->length(), n_positions);
+  }
+  auto copy = std::make_unique<Sequence>(*impl_->lowered, impl_->pool);
+  copy->share(*source, n_positions);
+  return impl_->add(std::move(copy));
+}
+
+Status Session::truncate(SequenceId id, int64_t n_positions) {
+  Sequence* s = ETCH_TRY(impl_->sequence(id));
+  if (!s->can_truncate(n_positions)) {
+    return fail(
+        ErrorKind::usage,
+        "sequence {} of {} positions cannot go back to {}: what a window or a recurrent state has "
+        "let go of is gone",
+        id, s->length(), n_positions);
+  }
+  s->truncate(n_positions);
+  return {};
+}
+
+void Session::remove(SequenceId id) {
+  if (impl_->sequence(id)) impl_->sequences[static_cast<size_t>(id)].reset();
+}
+
+int64_t Session::length(SequenceId id) const {
+  const auto s = impl_->sequence(id);
+  return s ? (*s)->length() : -1;
+}
+
+std::span<const int32_t> Session::tokens(SequenceId id) const {
+  const auto s = impl_->sequence(id);
+  return s ? (*s)->tokens() : std::span<const int32_t>{};
+}
+
+Result<std::vector<uint8_t>> Session::save(SequenceId id) const {
+  const Sequence* s = ETCH_TRY(impl_->sequence(id));
+  std::vector<uint8_t> out;
+  s->save(out);
+  return out;
+}
+
+Status Session::restore(SequenceId id, std::span<const uint8_t> saved) {
+  Sequence* s = ETCH_TRY(impl_->sequence(id));
+  return s->restore(saved).context("restore");
+}
+
+// --- steps
+
+Result<StepResult> Session::step(std::span<const BatchRow> rows) {
+  Impl& self = *impl_;
+  Batch& batch = *self.batch;
+  if (!self.lowered->has_tokens)
+    return fail(ErrorKind::usage, "this graph has no tokens; run() runs it");
+  ETCH_TRY(batch.fill(rows, [this](SequenceId id) { return length(id); }));
+
+  const auto runs = batch.runs();
+  const auto sequence_of = [&](const etch_run& run) -> Sequence& {
+    return *self.sequences[static_cast<size_t>(run.sequence)];
+  };
+  const auto roll_back = [&](size_t n) {
+    for (size_t r = 0; r < n; ++r) sequence_of(runs[r]).roll_back();
+  };
+  for (size_t r = 0; r < runs.size(); ++r) {
+    if (Status made = sequence_of(runs[r]).prepare(runs[r].count); !made) {
+      roll_back(r);
+      return tl::unexpected(std::move(made).error());
+    }
+  }
+  const auto n_states = static_cast<int64_t>(self.lowered->states.size());
+  for (int64_t s = 0; s < n_states; ++s) {
+    for (size_t r = 0; r < runs.size(); ++r) {
+      batch.set_state(s, static_cast<int64_t>(r),
+                      sequence_of(runs[r]).table(static_cast<int32_t>(s)));
+    }
+  }
+  const bool prefill =
+      !self.lowered->prefill.calls.empty() && batch.n_rows() > self.lowered->decode.max_rows;
+  if (Status ran = self.run(prefill); !ran) {
+    roll_back(runs.size());
+    return tl::unexpected(std::move(ran).error());
+  }
+  for (const etch_run& run : runs) sequence_of(run).commit(batch.tokens(run));
+
+  StepResult result;
+  result.n_outputs = batch.n_outputs();
+  if (const Output* o = find_output(*self.lowered, "logits")) result.logits = self.floats_of(*o);
+  if (const Output* o = find_output(*self.lowered, "hidden")) result.hidden = self.floats_of(*o);
+  return result;
+}
+
+Status Session::run() {
+  if (impl_->lowered->has_tokens)
+    return fail(ErrorKind::usage, "this graph has tokens; step() runs it");
+  impl_->batch->fill_without_tokens();
+  return impl_->run(false);
+}
+
+// Runs the batch, and says what went wrong.
+Status Session::Impl::run(bool prefill) {
+  if (stop) return fail(ErrorKind::cancelled, "cancelled");
+  const etch_step& step = batch->step(&stop);
+  program->run(step, prefill);
+  if (stop) return fail(ErrorKind::cancelled, "cancelled");
+  if (program->finding()) return fail(ErrorKind::internal, "{}", *program->finding());
+  return describe_failure(prefill);
+}
+
+Status Session::Impl::describe_failure(bool prefill) const {
+  const auto failed = batch->failed();
+  const auto row = std::find_if(failed.begin(), failed.end(), [](int32_t f) { return f != 0; });
+  if (row == failed.end()) return {};
+  const auto r = static_cast<size_t>(row - failed.begin());
+  const CallList& list = prefill ? lowered->prefill : lowered->decode;
+  const Call& call = list.calls.at(static_cast<size_t>(*row - 1));
+  const etch_step& step = batch->step_at_work();
+  const auto& run = batch->runs()[static_cast<size_t>(step.run_of_row[r])];
+  return fail(ErrorKind::damaged,
+              "a value that is not finite at position {} of sequence {} (token {})\n"
+              "  met by node n{}{}: {}\n  {}\n"
+              "  the weights, or a cache type with too small a range (--kv f32), may be the cause",
+              step.positions[r], run.sequence, step.tokens[r], call.origin.node,
+              call.origin.tensor.empty() ? "" : " with " + call.origin.tensor, call.origin.what,
+              call.origin.location);
+}
+
+std::span<const float> Session::Impl::floats_of(const Output& output) const {
+  const int64_t rows = output.rows_of == ETCH_OUTPUTS  ? batch->n_outputs()
+                       : output.rows_of == ETCH_TOKENS ? batch->n_rows()
+                                                       : 1;
+  return {reinterpret_cast<const float*>(arena.buffer(output.buffer)),
+          static_cast<size_t>(rows * elements(output.shape))};
+}
+
+Result<std::span<float>> Session::input(std::string_view name) {
+  for (const Input& i : impl_->lowered->inputs) {
+    if (i.name == name && !i.ids) {
+      return std::span<float>(reinterpret_cast<float*>(impl_->arena.buffer(i.buffer)),
+                              static_cast<size_t>(elements(i.shape)));
+    }
+  }
+  return fail(ErrorKind::usage, "there is no input '{}' of numbers", name);
+}
+
+Result<std::span<int32_t>> Session::input_ids(std::string_view name) {
+  for (const Input& i : impl_->lowered->inputs) {
+    if (i.name == name && i.ids) {
+      return std::span<int32_t>(reinterpret_cast<int32_t*>(impl_->arena.buffer(i.buffer)),
+                                static_cast<size_t>(elements(i.shape)));
+    }
+  }
+  return fail(ErrorKind::usage, "there is no input '{}' of ids", name);
+}
+
+Result<std::span<const float>> Session::output(std::string_view name) const {
+  if (const Output* o = find_output(*impl_->lowered, name)) return impl_->floats_of(*o);
+  return fail(ErrorKind::usage, "there is no output '{}'", name);
+}
+
+void Session::cancel() { impl_->stop = 1; }
+void Session::clear_cancel() { impl_->stop = 0; }
+
+const Lowered& Session::lowered() const { return *impl_->lowered; }
+const MemoryPlan& Session::memory() const { return impl_->memory; }
+int64_t Session::n_vocab() const {
+  const Output* o = find_output(*impl_->lowered, "logits");
+  return o ? elements(o->shape) : 0;
+}
+int64_t Session::max_rows() const { return batch_limits(*impl_->lowered).n_rows; }
+int64_t Session::max_outputs() const { return impl_->lowered->limits.n_outputs; }
+int32_t Session::n_threads() const { return etch_team_threads(impl_->team.get()); }
+etch_isa Session::isa() const { return impl_->isa; }
+
+}  // namespace etch
