@@ -39,6 +39,11 @@ class HeaderWriter {
     out_.insert(out_.end(), text.begin(), text.end());
     if (nul) out_.push_back(0);
   }
+  void put_type(ValueType type) {
+    fits_ = fits_ && (options_.version > 1 ||
+                      type <= ValueType::array);  // the 64-bit ones came with version 2
+    put(static_cast<uint32_t>(type));
+  }
   void put_bytes(std::string_view bytes) { out_.insert(out_.end(), bytes.begin(), bytes.end()); }
 
   // A value of whatever version and order, without its type.
@@ -46,7 +51,7 @@ class HeaderWriter {
     if (v.type == ValueType::string) {
       put_text(*v.text());
     } else if (v.type == ValueType::array) {
-      put(static_cast<uint32_t>(v.element));
+      put_type(v.element);
       put_count(static_cast<uint64_t>(v.count));
       ByteReader r(v.bytes, v.swapped);
       put_elements(v, v.element, v.count, r);
@@ -56,7 +61,7 @@ class HeaderWriter {
   }
 
   std::vector<uint8_t>& bytes() { return out_; }
-  bool fits() const { return fits_; }  // every count in the width the version has
+  bool fits() const { return fits_; }  // every count and type is one the version has
 
  private:
   void put_numbers(std::span<const uint8_t> bytes, int64_t width, bool swapped) {
@@ -82,7 +87,7 @@ class HeaderWriter {
       for (int64_t i = 0; i < count; ++i) {
         const uint32_t inner = r.read<uint32_t>();
         const uint64_t inner_count = read_count();
-        put(inner);
+        put_type(static_cast<ValueType>(inner));
         put_count(inner_count);
         put_elements(v, static_cast<ValueType>(inner), static_cast<int64_t>(inner_count), r);
       }
@@ -160,7 +165,7 @@ Result<std::vector<uint8_t>> header_of(const GgufContents& contents, std::span<c
   header.put_count(contents.keys.size());
   for (const NewKey& key : contents.keys) {
     header.put_text(key.name);
-    header.put(static_cast<uint32_t>(key.value.type));
+    header.put_type(key.value.type);
     header.put_value(key.value);
   }
   uint64_t offset = 0;
@@ -174,7 +179,8 @@ Result<std::vector<uint8_t>> header_of(const GgufContents& contents, std::span<c
     offset += static_cast<uint64_t>(padded(sizes[i], alignment));
   }
   if (!header.fits())
-    return fail(ErrorKind::usage, "a count is too large for version {}", options.version);
+    return fail(ErrorKind::usage, "a count or a value type is none that version {} has",
+                options.version);
   std::vector<uint8_t>& bytes = header.bytes();
   if (!sizes.empty())
     bytes.resize(static_cast<size_t>(padded(static_cast<int64_t>(bytes.size()), alignment)));

@@ -199,6 +199,9 @@ TEST(WriteGguf, RefusesWhatReadersRefuse) {
   EXPECT_THAT(message(odd), testing::HasSubstr("power of two"));
   odd.set("general.alignment", uint64_t{32});
   EXPECT_THAT(message(odd), testing::HasSubstr("as u32"));
+  GgufContents wide;
+  wide.set("f64", 1.5);
+  EXPECT_THAT(message(wide, {.version = 1}), testing::HasSubstr("none that version 1 has"));
   EXPECT_THAT(message({}, {.version = 2, .big_endian = true}),
               testing::HasSubstr("cannot be written"));
 }

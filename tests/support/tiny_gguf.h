@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <deque>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -55,8 +55,10 @@ class TinyGguf {
   }
   TinyGguf& data(std::string_view name, DType dtype, std::vector<int64_t> dims,
                  std::vector<uint8_t> bytes) {
-    data_.push_back(std::move(bytes));
-    contents_.add_tensor(name, dtype, std::move(dims), data_.back());
+    auto held =
+        std::make_shared<const std::vector<uint8_t>>(std::move(bytes));  // copies of this share it
+    contents_.tensors.push_back({std::string(name), dtype, std::move(dims),
+                                 [held](const ByteSink& sink) { return sink(*held); }});
     return *this;
   }
 
@@ -83,7 +85,6 @@ class TinyGguf {
  private:
   Random random_;
   GgufContents contents_;
-  std::deque<std::vector<uint8_t>> data_;  // stays where it is
 };
 
 }  // namespace etch::test
