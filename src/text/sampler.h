@@ -1,6 +1,7 @@
 // Sampler: logits to one token, through an explicit chain of steps whose order is shown and chosen.
 //
-//   logits -> penalties -> top_k -> top_p -> min_p -> temperature -> draw
+//   logits -> bias -> penalties -> top_n_sigma -> top_k -> typical_p -> top_p -> min_p -> xtc ->
+//   temperature -> draw
 //
 // Same options, same logits, same history: the same token on every machine. Nothing here depends on
 // libm, on the standard library's distributions, or on the order in which a sort leaves equal
@@ -11,6 +12,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -20,36 +22,28 @@ namespace etch {
 struct SamplingOptions {
   uint64_t seed = 0;
   float temperature = 0.8f;  // <= 0: greedy
-  int64_t top_k = 40;        // <= 0: off
-  float top_p = 0.95f;       // >= 1: off
-  float min_p = 0.05f;       // <= 0: off
-  int64_t min_keep = 0;      // candidates a truncating step must leave
+  float dynamic_range =
+      0.0f;  // <= 0: off; else the temperature moves by this much with the entropy
+  float dynamic_exponent = 1.0f;
+  int64_t top_k = 40;            // <= 0: off
+  float top_p = 0.95f;           // >= 1: off
+  float min_p = 0.05f;           // <= 0: off
+  float typical_p = 1.0f;        // >= 1: off
+  float top_n_sigma = -1.0f;     // <= 0: off
+  float xtc_probability = 0.0f;  // <= 0: off
+  float xtc_threshold = 0.1f;    // > 0.5: off
+  int64_t min_keep = 0;          // candidates a truncating step must leave
   float repeat_penalty = 1.0f;
   float frequency_penalty = 0.0f;
   float presence_penalty = 0.0f;
   int64_t penalty_last_n = 64;  // tokens looked back at, prompt included
-  std::vector<std::string> steps = {"penalties", "top_k", "top_p", "min_p", "temperature"};
+  std::vector<std::pair<int32_t, float>>
+      logit_bias;  // added before anything else; -inf forbids a token
+  std::vector<std::string> steps = {"penalties", "top_n_sigma", "top_k", "typical_p",
+                                    "top_p",     "min_p",       "xtc",   "temperature"};
 };
 
-// What the steps work on. Starts as one candidate per vocabulary entry; truncating steps shorten
-// it.
-struct Candidates {
-  std::vector<int32_t> ids;
-  std::vector<float> logits;  // of ids[i]; -inf counts as probability 0
-  bool sorted = false;        // descending logit, equal ones by ascending id
-
-  int64_t size() const { return static_cast<int64_t>(ids.size()); }
-};
-
-class SamplerStep {
- public:
-  virtual ~SamplerStep() = default;
-  virtual void apply(Candidates& candidates) = 0;
-  virtual void accept(int32_t) {}
-  virtual void reset() {}
-  virtual std::string print() const = 0;  // "top_k 40"
-  virtual std::unique_ptr<SamplerStep> clone() const = 0;
-};
+class SamplerStep;  // samplers/step.h
 
 class Sampler {
  public:
@@ -66,13 +60,9 @@ class Sampler {
 
  private:
   friend Result<Sampler> make_sampler(const SamplingOptions& options);
-  Sampler();
-  std::vector<std::unique_ptr<SamplerStep>> steps_;
-  Candidates candidates_;  // kept for its memory
-  uint64_t seed_ = 0;
-  uint64_t draws_ = 0;
-  bool greedy_ =
-      false;  // temperature <= 0 and no step that could change the order: the largest logit at once
+  struct State;
+  explicit Sampler(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
 };
 
 // ErrorKind::usage for an unknown step (with the names there are) and for options out of range.
