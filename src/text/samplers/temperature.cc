@@ -25,6 +25,7 @@ class Temperature : public SamplerStep {
       // Softmax does not care about a common offset: where the largest would overflow, it becomes
       // 0.
       const float max = c.max_logit();
+      if (max == -std::numeric_limits<float>::infinity()) return;
       const float offset = std::fabs(max / t) <= std::numeric_limits<float>::max() ? 0 : max;
       for (float& l : c.logits) l = (l - offset) / t;
       return;
