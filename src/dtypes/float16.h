@@ -7,30 +7,37 @@
 // Narrowing rounds to nearest, ties to even, and overflows to infinity. A NaN stays one: it keeps
 // its upper bits and becomes quiet (from f16 too, as the conversion instructions of x86 and ARM do
 // it; bf16 widens by a mere shift).
+//
+// Kernels of every instruction set include this file, so its functions are static: the linker may
+// not take one compiled for one machine into code for another.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 namespace etch {
 
-inline float f16_to_f32(uint16_t h) {
+namespace detail {
+static inline float float_of_bits(uint32_t bits) { return __builtin_bit_cast(float, bits); }
+static inline uint32_t bits_of_float(float x) { return __builtin_bit_cast(uint32_t, x); }
+}  // namespace detail
+
+static inline float f16_to_f32(uint16_t h) {
   const uint32_t sign = static_cast<uint32_t>(h & 0x8000) << 16;
   const uint32_t exponent = (h >> 10) & 31;
   const uint32_t mantissa = h & 1023;
   if (exponent == 0) {  // zero or subnormal: the product is exact
     const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
-    return std::bit_cast<float>(std::bit_cast<uint32_t>(magnitude) | sign);
+    return detail::float_of_bits(detail::bits_of_float(magnitude) | sign);
   }
   if (exponent == 31) {
     const uint32_t quiet = mantissa != 0 ? 0x400000u : 0u;
-    return std::bit_cast<float>(sign | 0x7f800000u | quiet | mantissa << 13);
+    return detail::float_of_bits(sign | 0x7f800000u | quiet | mantissa << 13);
   }
-  return std::bit_cast<float>(sign | (exponent + (127 - 15)) << 23 | mantissa << 13);
+  return detail::float_of_bits(sign | (exponent + (127 - 15)) << 23 | mantissa << 13);
 }
 
-inline uint16_t f32_to_f16(float x) {
-  const uint32_t bits = std::bit_cast<uint32_t>(x);
+static inline uint16_t f32_to_f16(float x) {
+  const uint32_t bits = detail::bits_of_float(x);
   const auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
   const uint32_t magnitude = bits & 0x7fffffff;
   if (magnitude > 0x7f800000)
@@ -59,12 +66,12 @@ inline uint16_t f32_to_f16(float x) {
   return static_cast<uint16_t>(sign | kept);
 }
 
-inline float bf16_to_f32(uint16_t b) {
-  return std::bit_cast<float>(static_cast<uint32_t>(b) << 16);
+static inline float bf16_to_f32(uint16_t b) {
+  return detail::float_of_bits(static_cast<uint32_t>(b) << 16);
 }
 
-inline uint16_t f32_to_bf16(float x) {
-  const uint32_t bits = std::bit_cast<uint32_t>(x);
+static inline uint16_t f32_to_bf16(float x) {
+  const uint32_t bits = detail::bits_of_float(x);
   if ((bits & 0x7fffffff) > 0x7f800000) return static_cast<uint16_t>(bits >> 16 | 0x40);
   return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
