@@ -531,8 +531,9 @@ Value::Kind kind_of(const Case& c) {
     case Op::mod:
     case Op::div:
       return is_ids(0) && keeps_ids(c) ? Value::Kind::ids : Value::Kind::real;
-    case Op::embed:
     case Op::outputs_only:
+      return c.in(0).kind;
+    case Op::embed:
     case Op::reshape:
     case Op::permute:
     case Op::view:
