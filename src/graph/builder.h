@@ -81,7 +81,8 @@ class Builder {
   void output(std::string name, ValueId v);
   const Value& value(ValueId v) const { return graph_.value(v); }
   bool failed() const { return !status_.has_value(); }
-  void fail_with(Error error);  // kept if it is the first
+  const Status& status() const { return status_; }  // the first mistake
+  void fail_with(Error error);                      // kept if it is the first
 
   Result<Graph> finish() &&;
 
