@@ -16,6 +16,7 @@
 namespace etch {
 
 struct Circuit;  // circuit/ast.h
+class Dims;      // circuit/expr.h
 
 // A rotary encoding with its numbers (circuit-language.md section 8).
 struct Rotary {
@@ -51,6 +52,9 @@ struct BoundPart {
   std::string tensor;  // its name in the file; "blk.3.attn_qkv.weight[0:576]" for a range of a pack
   PartData data;
   std::unique_ptr<PartData> bias;
+  // What a number format carries beside the weight, F32: [1], or [n] of a stack of n matrices. The
+  // product is multiplied by it before the bias is added.
+  std::unique_ptr<PartData> scale;
   std::string role;  // "" or query key value out gate up down keep
 };
 
@@ -75,6 +79,10 @@ struct Binding {
           d_model = 0;  // of the dims of these names, 0 if the circuit has none
 
   const BoundPart* find(std::string_view part, int layer) const;
+
+  // The evaluator behind walk_flow(): conditions and lengths of flows with this file's keys. It
+  // remembers what it computes, so that two walks of one binding may not run at the same time.
+  std::shared_ptr<Dims> dims_values;
 };
 
 }  // namespace etch

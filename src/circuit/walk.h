@@ -18,7 +18,7 @@
 //       Op::linear (wire, part or wire). W is a part of rank 2; of rank 3: one matrix per first
 //       index of x; `element` >= 0: that one matrix of a stack. The bias beside a part belongs to
 //       it (Operand::has_bias, BoundPart::bias); likewise rmsnorm, layernorm (x, [weight,] eps)
-//       and conv1d (x, weight, state).
+//       and conv1d (x, weight, state). Operand::has_scale: the product times BoundPart::scale.
 //   embed(t, ids)
 //       Op::embed (part or wire, wire of kind ids or positions)
 //   heads merge transpose split x[i] x[a..b] repeat zeros concat stack matmul

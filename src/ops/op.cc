@@ -42,6 +42,16 @@ constexpr OpInfo kOps[] = {
 
 }  // namespace
 
+std::span<const Symbol> words_of(Op op, std::string_view attribute) {
+  static constexpr Symbol kMasks[] = {Symbol::causal, Symbol::full};
+  static constexpr Symbol kScores[] = {Symbol::softmax, Symbol::sigmoid, Symbol::sqrt_softplus};
+  static constexpr Symbol kReads[] = {Symbol::before};
+  if (op == Op::attention && attribute == "mask") return kMasks;
+  if (op == Op::route && attribute == "score") return kScores;
+  if (op == Op::linear_attention && attribute == "read") return kReads;
+  return {};
+}
+
 std::span<const OpInfo> all_ops() { return kOps; }
 const OpInfo& info(Op op) { return kOps[static_cast<size_t>(op)]; }
 

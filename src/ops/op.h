@@ -52,6 +52,9 @@ struct OpInfo {
   std::span<const AttributeInfo> attributes;
 };
 
+// The words that a symbol attribute may be: mask: causal, full.
+std::span<const Symbol> words_of(Op op, std::string_view attribute);
+
 std::span<const OpInfo> all_ops();
 const OpInfo& info(Op op);
 inline std::string_view name(Op op) { return info(op).name; }

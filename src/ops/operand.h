@@ -52,7 +52,8 @@ struct Operand {
   int64_t element = -1;
   bool chosen = false;  // W[e] or W[e / divisor], e being the expert of the enclosing mix
   int64_t divisor = 1;
-  bool has_bias = false;  // declared (or, bound: present)
+  bool has_scale = false;  // bound: BoundPart::scale multiplies the product before the bias
+  bool has_bias = false;   // declared (or, bound: present)
 
   // number. Integers have `length` (and `real` if they are constant); what is not known before
   // binding has known = false.

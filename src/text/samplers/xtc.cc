@@ -41,7 +41,7 @@ class Xtc : public SamplerStep {
  private:
   float probability_, threshold_;
   int64_t min_keep_;
-  CountedRandom random_;
+  Random random_;
 };
 
 }  // namespace

@@ -1,0 +1,171 @@
+#include "circuit/formula.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace etch {
+namespace {
+
+constexpr size_t kMostAtoms = 14;  // 2^14 rows of a truth table
+
+bool shares_atom(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  return std::any_of(a.begin(), a.end(), [&](const std::string& s) {
+    return std::find(b.begin(), b.end(), s) != b.end();
+  });
+}
+
+// The assumptions that have to do with these atoms, directly or through one another; atoms grows by
+// theirs.
+std::vector<const Formula*> relevant(const std::vector<Formula>& assumptions,
+                                     std::vector<std::string>& atoms) {
+  std::vector<const Formula*> out;
+  std::vector<bool> taken(assumptions.size(), false);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t i = 0; i < assumptions.size(); ++i) {
+      if (taken[i]) continue;
+      std::vector<std::string> own;
+      assumptions[i].collect_atoms(own);
+      if (!own.empty() && !shares_atom(own, atoms)) continue;
+      std::vector<std::string> grown = atoms;
+      assumptions[i].collect_atoms(grown);
+      if (grown.size() > kMostAtoms) continue;  // leaving one out only makes answers more open
+      taken[i] = true;
+      changed = grown.size() > atoms.size();
+      atoms = std::move(grown);
+      out.push_back(&assumptions[i]);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Formula Formula::atom(std::string text) {
+  Formula f;
+  f.kind_ = Kind::atom;
+  f.text_ = std::move(text);
+  return f;
+}
+
+Formula operator!(const Formula& a) {
+  if (a.is_known()) return Formula(!a.is_true());
+  if (a.kind_ == Formula::Kind::not_) return a.operands_[0];
+  Formula f;
+  f.kind_ = Formula::Kind::not_;
+  f.operands_ = {a};
+  return f;
+}
+
+Formula operator&&(const Formula& a, const Formula& b) {
+  if (a.is_false() || b.is_true()) return a;
+  if (a.is_true() || b.is_false()) return b;
+  Formula f;
+  f.kind_ = Formula::Kind::and_;
+  f.operands_ = {a, b};
+  return f;
+}
+
+Formula operator||(const Formula& a, const Formula& b) {
+  if (a.is_true() || b.is_false()) return a;
+  if (a.is_false() || b.is_true()) return b;
+  Formula f;
+  f.kind_ = Formula::Kind::or_;
+  f.operands_ = {a, b};
+  return f;
+}
+
+std::string Formula::print() const {
+  switch (kind_) {
+    case Kind::yes:
+      return "true";
+    case Kind::no:
+      return "false";
+    case Kind::atom:
+      return text_;
+    case Kind::not_:
+      return fmt::format("not ({})", operands_[0].print());
+    case Kind::and_:
+      return fmt::format("({}) and ({})", operands_[0].print(), operands_[1].print());
+    case Kind::or_:
+      return fmt::format("({}) or ({})", operands_[0].print(), operands_[1].print());
+  }
+  return "";
+}
+
+void Formula::collect_atoms(std::vector<std::string>& atoms) const {
+  if (kind_ == Kind::atom && std::find(atoms.begin(), atoms.end(), text_) == atoms.end())
+    atoms.push_back(text_);
+  for (const Formula& f : operands_) f.collect_atoms(atoms);
+}
+
+bool Formula::evaluate(const std::vector<std::string>& atoms, uint32_t truths) const {
+  switch (kind_) {
+    case Kind::yes:
+      return true;
+    case Kind::no:
+      return false;
+    case Kind::atom: {
+      const auto at = std::find(atoms.begin(), atoms.end(), text_);
+      return at != atoms.end() && (truths >> (at - atoms.begin()) & 1) != 0;
+    }
+    case Kind::not_:
+      return !operands_[0].evaluate(atoms, truths);
+    case Kind::and_:
+      return operands_[0].evaluate(atoms, truths) && operands_[1].evaluate(atoms, truths);
+    case Kind::or_:
+      return operands_[0].evaluate(atoms, truths) || operands_[1].evaluate(atoms, truths);
+  }
+  return false;
+}
+
+Formula equals(const Proof& proof, const Polynomial& a, const Polynomial& b) {
+  Polynomial d = proof.normal(a - b);
+  if (d.overflowed()) return Formula::atom(fmt::format("{} == {}", a.print(), b.print()));
+  if (d.is_constant()) return Formula(d.constant() == 0);
+  if (d.terms()[0].coefficient < 0) d = -d;
+  return Formula::atom(d.print() + " == 0");
+}
+
+Formula less(const Proof& proof, const Polynomial& a, const Polynomial& b) {
+  const Polynomial d = proof.normal(a - b);
+  if (d.overflowed()) return Formula::atom(fmt::format("{} < {}", a.print(), b.print()));
+  if (d.is_constant()) return Formula(d.constant() < 0);
+  if (d.single() != nullptr) return Formula(false);                 // x < 0
+  if ((-d).single() != nullptr) return !equals(proof, d, 0);        // 0 < x
+  if ((d + 1).single() != nullptr) return equals(proof, d + 1, 0);  // x < 1
+  // One spelling for d < 0 and for its contrary, -d - 1 < 0.
+  if (d.terms()[0].coefficient < 0) return !Formula::atom((-d - 1).print() + " < 0");
+  return Formula::atom(d.print() + " < 0");
+}
+
+Answer follows(const std::vector<Formula>& assumptions, const Formula& goal) {
+  if (goal.is_known()) return goal.is_true() ? Answer::proved : Answer::refuted;
+  std::vector<std::string> atoms;
+  goal.collect_atoms(atoms);
+  if (atoms.size() > kMostAtoms) return Answer::open;
+  const std::vector<const Formula*> used = relevant(assumptions, atoms);
+  bool always = true, never = true;
+  for (uint32_t truths = 0; truths < (1u << atoms.size()); ++truths) {
+    if (!std::all_of(used.begin(), used.end(),
+                     [&](const Formula* f) { return f->evaluate(atoms, truths); }))
+      continue;
+    (goal.evaluate(atoms, truths) ? never : always) = false;
+    if (!always && !never) return Answer::open;
+  }
+  return always ? Answer::proved : Answer::refuted;
+}
+
+bool can_hold(const std::vector<Formula>& assumptions) {
+  std::vector<std::string> atoms;
+  for (const Formula& f : assumptions) f.collect_atoms(atoms);
+  if (atoms.size() > kMostAtoms) return true;
+  for (uint32_t truths = 0; truths < (1u << atoms.size()); ++truths)
+    if (std::all_of(assumptions.begin(), assumptions.end(),
+                    [&](const Formula& f) { return f.evaluate(atoms, truths); }))
+      return true;
+  return false;
+}
+
+}  // namespace etch

@@ -1,0 +1,50 @@
+// Conditions over dims that are not decided yet: and, or, not over statements such as
+// "recurrent(l)" or "l - n_dense < 0". What decides them is a file; without one, the checker asks
+// whether some follow from others.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ops/proof.h"
+
+namespace etch {
+
+class Formula {
+ public:
+  enum class Kind : uint8_t { yes, no, atom, not_, and_, or_ };
+
+  Formula(bool known = true) : kind_(known ? Kind::yes : Kind::no) {}
+  static Formula atom(std::string text);
+  friend Formula operator!(const Formula& a);
+  friend Formula operator&&(const Formula& a, const Formula& b);
+  friend Formula operator||(const Formula& a, const Formula& b);
+
+  Kind kind() const { return kind_; }
+  bool is_known() const { return kind_ == Kind::yes || kind_ == Kind::no; }
+  bool is_true() const { return kind_ == Kind::yes; }
+  bool is_false() const { return kind_ == Kind::no; }
+  const std::string& text() const { return text_; }  // of an atom
+  const std::vector<Formula>& operands() const { return operands_; }
+  std::string print() const;
+  void collect_atoms(std::vector<std::string>& atoms) const;  // without repetition
+  bool evaluate(const std::vector<std::string>& atoms, uint32_t truths) const;
+
+ private:
+  Kind kind_ = Kind::yes;
+  std::string text_;
+  std::vector<Formula> operands_;
+};
+
+// a == b and a < b of lengths; unknowns count as not negative.
+Formula equals(const Proof& proof, const Polynomial& a, const Polynomial& b);
+Formula less(const Proof& proof, const Polynomial& a, const Polynomial& b);
+
+// Does `goal` follow from what is assumed? Proved: whenever the assumptions hold, it does. Refuted:
+// it never does.
+Answer follows(const std::vector<Formula>& assumptions, const Formula& goal);
+// Can all of them hold together? Atoms are taken as independent, so true means perhaps.
+bool can_hold(const std::vector<Formula>& assumptions);
+
+}  // namespace etch

@@ -1,0 +1,147 @@
+// The walker behind walk.h: shared by check_circuit() (no file, no sink), bind() (numbers, no sink)
+// and walk_flow().
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "circuit/binding.h"
+#include "circuit/expr.h"
+#include "circuit/parts.h"
+#include "circuit/walk.h"
+#include "ops/shape_rule.h"
+
+namespace etch {
+
+// What a name or an expression of a flow stands for.
+struct FlowValue {
+  enum class Kind : uint8_t { wrong, operand, dim, expert };
+  Kind kind = Kind::wrong;
+  Operand operand;
+  DimValue dim;
+  bool slots = false;        // a wire of a mix body, with a leading axis of chosen experts
+  Formula defined;           // when it has been assigned, for a name that only some arms assign
+  std::vector<int> origins;  // where in the text it was assigned: bytes of the names
+};
+
+class Walker {
+ public:
+  struct Options {
+    const Binding* binding = nullptr;  // null without a file
+    FlowSink* sink = nullptr;
+    Dims::Report report;                                     // errors
+    std::function<void(const Location&, std::string)> note;  // what stays open
+  };
+
+  Walker(Dims& dims, Options options);
+
+  // False if something was reported.
+  bool walk(const Flow& flow);
+
+  // What all walks together used and wrote, for the checks of a whole circuit.
+  std::set<std::string> used_parts, used_states, used_defs, written_states;
+  std::set<int> used_origins;       // assignments that something read
+  std::map<int, Name> assignments;  // every assignment that was walked
+  std::optional<Type> hidden;       // type of the main flow's output of that name
+
+ private:
+  using Frame = std::map<std::string, FlowValue, std::less<>>;
+  struct Mix {
+    std::string variable;
+    Operand experts;
+  };
+  struct Write {
+    std::string state;  // "kv[l]"
+    std::vector<Formula> path;
+    Location at;
+  };
+
+  // walk.cc: statements
+  bool statements(const std::vector<Statement>& body);
+  bool statement(const Statement& s);
+  bool assign(const Statement& s);
+  bool each(const Statement& s);
+  bool each_turn(const Statement& s, const Polynomial& l);
+  bool each_once(const Statement& s, const Polynomial& first, const Polynomial& last);
+  bool branch(const Statement& s);
+  bool merge(const Statement& s, const Formula& condition, const Frame& before, const Frame& a,
+             const Frame& b);
+  bool merge_value(const Location& at, const std::string& name, const Formula& condition,
+                   const FlowValue& a, const FlowValue& b, FlowValue& out);
+  bool outputs(const Flow& flow);
+  bool inputs(const Flow& flow);
+  void mark_used(const FlowValue& v);
+
+  // walk_expr.cc: expressions
+  std::vector<FlowValue> evaluate_many(const Expr& e, size_t n);
+  FlowValue evaluate(const Expr& e);
+  FlowValue by_name(const Expr& e);
+  FlowValue index(const Expr& e);
+  FlowValue slice(const Expr& e);
+  FlowValue conditional(const Expr& e);
+  FlowValue mix(const Expr& e);
+  std::vector<FlowValue> call(const Expr& e, size_t n);
+  std::vector<FlowValue> inline_def(const Expr& e, const Def& def, size_t n);
+  std::vector<FlowValue> apply_op(const Expr& e, Op op, size_t n);
+  bool arity(const Expr& e, Op op);
+  bool attribute(const Expr& call, const Argument& a, const AttributeInfo& info, Op op,
+                 std::vector<NamedOperand>& out, bool& ok);
+  FlowValue binary(const Expr& e);
+  std::vector<FlowValue> emit(Op op, std::vector<FlowValue> arguments,
+                              const std::vector<Location>& places,
+                              std::vector<NamedOperand> attributes, size_t n, const Location& at);
+  std::vector<FlowValue> emit_experts(std::vector<FlowValue> arguments,
+                                      const std::vector<Location>& places, const Location& at);
+  bool make_room(std::vector<FlowValue>& arguments, const Location& at);
+  void note_write(const Operand& state, const Location& at);
+
+  // walk_names.cc: parts and states
+  FlowValue part(std::string_view name, const Expr* layer, const Location& at, bool may_be_absent);
+  FlowValue bound_part(std::string_view name, int64_t layer, const Location& at,
+                       bool may_be_absent);
+  FlowValue declared_part(std::string_view name, const Polynomial& layer, const Location& at,
+                          bool may_be_absent);
+  FlowValue element(const FlowValue& stack, const Expr& index);
+  FlowValue state(const State& s, const Expr& index);
+  bool state_type(const State& s, const Expr& value, const Polynomial& layer, StateType& out);
+  std::string conditions_here() const;
+
+  FlowValue wrong(const Location& at, std::string message, ErrorKind kind = ErrorKind::usage);
+  FlowValue of_dim(DimValue v);
+  Operand to_operand(const FlowValue& v) const;
+  Dims::Lookup lookup() const;
+  std::vector<Formula> assumptions() const;
+  bool has_sink() const { return options_.sink != nullptr; }
+
+  Dims& dims_;
+  Options options_;
+  std::vector<PartDeclaration> declarations_;
+  std::map<std::string, std::vector<const PartDeclaration*>, std::less<>> parts_;
+  std::map<std::pair<std::string, int>, int> bound_parts_;  // (name, layer) -> index
+  std::map<std::string, int, std::less<>> bound_states_;    // "kv[3]" -> index
+  Frame frame_;
+  std::vector<Formula> path_;            // what holds here: ranges of loops, conditions
+  std::vector<std::string> conditions_;  // the same as the author wrote it
+  std::vector<int64_t> layers_;          // of enclosing loops
+  std::vector<std::string> inlining_;    // defs being inlined
+  std::optional<Mix> mix_;
+  std::vector<Write> writes_;
+  int next_wire_ = 0;
+  int64_t steps_ = 0;  // a hostile circuit could unroll forever
+  bool failed_ = false;
+};
+
+// The size of a state at an index; false if an error was reported. Without a file, `path` decides
+// between two constructors.
+bool state_type_at(Dims& dims, const State& s, const Polynomial& layer,
+                   const std::vector<Formula>& path, StateType& out,
+                   const std::function<void(const Location&, std::string)>& note,
+                   const Dims::Report& report);
+// Range and `where` of a state.
+Formula state_declared_at(Dims& dims, const State& s, const Polynomial& layer);
+
+}  // namespace etch
