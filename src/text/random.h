@@ -1,4 +1,4 @@
-// Random: a counter turned into random bits (SplitMix64). The n-th number of a seed can be had
+// CountedRandom: a counter turned into random bits (SplitMix64). The n-th number of a seed can be had
 // without the ones before, so a generation is resumed, forked or rolled back by its count alone;
 // the same on every machine.
 #pragma once
@@ -16,9 +16,9 @@ inline uint64_t splitmix64(uint64_t seed, uint64_t index) {
   return z ^ (z >> 31);
 }
 
-class Random {
+class CountedRandom {
  public:
-  explicit Random(uint64_t seed = 0, uint64_t stream = 0) : seed_(splitmix64(seed, ~stream)) {}
+  explicit CountedRandom(uint64_t seed = 0, uint64_t stream = 0) : seed_(splitmix64(seed, ~stream)) {}
 
   uint64_t next_bits() { return splitmix64(seed_, count_++); }
   double next_unit() {  // [0, 1): 53 bits

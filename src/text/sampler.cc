@@ -15,7 +15,7 @@ struct Sampler::State {
   std::vector<std::unique_ptr<SamplerStep>> steps;
   bool greedy = false;  // the largest logit, and no step could make another one the largest
   uint64_t seed = 0;
-  Random random;
+  CountedRandom random;
   Candidates candidates;  // kept for their memory
   std::vector<double> weights;
 };
@@ -84,7 +84,7 @@ Result<Sampler> make_sampler(const SamplingOptions& options) {
   auto state = std::make_unique<Sampler::State>();
   state->logit_bias = options.logit_bias;
   state->seed = options.seed;
-  state->random = Random(options.seed);
+  state->random = CountedRandom(options.seed);
   bool only_truncates = true, has_temperature = false;
   for (const std::string& wanted : options.steps) {
     const SamplerKind* kind = find_sampler_kind(wanted);

@@ -32,14 +32,14 @@ TEST(RealMath, AgreesWithTheLibraryToTheLastBits) {
   EXPECT_EQ(exact_exp(-std::numeric_limits<double>::infinity()), 0);
 }
 
-TEST(Random, GivesTheSameNumbersEverywhere) {
+TEST(CountedRandom, GivesTheSameNumbersEverywhere) {
   EXPECT_EQ(splitmix64(1234567, 0), 6457827717110365317u);  // the published numbers of this seed
   EXPECT_EQ(splitmix64(1234567, 1), 3203168211198807973u);
   EXPECT_EQ(splitmix64(1234567, 2), 9817491932198370423u);
-  Random r(0, 0);
+  CountedRandom r(0, 0);
   std::vector<uint64_t> first;
   for (int i = 0; i < 3; ++i) first.push_back(r.next_bits());
-  Random again(0, 0);
+  CountedRandom again(0, 0);
   again.set_count(2);
   EXPECT_EQ(again.next_bits(), first[2]);
   EXPECT_NE(first[0], first[1]);
@@ -152,7 +152,7 @@ TEST(Sampler, GivesTheSameTokensForTheSameSeed) {
   SamplingOptions o;
   o.seed = 7, o.repeat_penalty = 1.2f;
   std::vector<float> logits(1000);
-  Random r(3);
+  CountedRandom r(3);
   const auto run = [&](Sampler sampler) {
     std::vector<int32_t> ids;
     for (int i = 0; i < 50; ++i) {
@@ -222,7 +222,7 @@ TEST(Sampler, ShowsItsChain) {
 }
 
 TEST(Candidates, TheBestAreTheSameByHeapAndBySort) {
-  Random r(11);
+  CountedRandom r(11);
   for (const int64_t n : {1, 2, 7, 100, 1000}) {
     Candidates all;
     for (int64_t i = 0; i < n; ++i)

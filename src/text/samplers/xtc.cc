@@ -41,7 +41,7 @@ class Xtc : public SamplerStep {
  private:
   float probability_, threshold_;
   int64_t min_keep_;
-  Random random_;
+  CountedRandom random_;
 };
 
 }  // namespace
