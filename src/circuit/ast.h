@@ -137,7 +137,7 @@ struct PartItem {
   std::vector<PartItem> items, otherwise;
 };
 
-struct State {
+struct StateEntry {
   Name name, variable;
   Location at;
   Range range;
@@ -166,7 +166,7 @@ struct Def {
   std::vector<ExprPtr> results;
 };
 
-struct Output {
+struct FlowOutput {
   Name name;
   bool maybe = false;  // scores?
 };
@@ -175,7 +175,7 @@ struct Flow {
   Name name;  // "" for the main flow
   Location at;
   std::vector<Name> inputs;
-  std::vector<Output> outputs;
+  std::vector<FlowOutput> outputs;
   std::vector<Statement> body;
 };
 
@@ -207,7 +207,7 @@ struct Circuit {
   ExprPtr match;
   std::vector<DimEntry> dims;
   std::vector<PartItem> parts;
-  std::vector<State> states;
+  std::vector<StateEntry> states;
   std::vector<Def> defs;
   std::vector<Flow> flows;
   std::vector<Ignore> ignores;
@@ -216,7 +216,7 @@ struct Circuit {
   const Flow* flow(std::string_view name) const;  // "" is the main one
   const Def* def(std::string_view name) const;
   const DimEntry* dim(std::string_view name) const;
-  const State* state(std::string_view name) const;
+  const StateEntry* state(std::string_view name) const;
 };
 
 // The tree of a text, or every syntax error in it with its line and a caret.

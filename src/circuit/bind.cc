@@ -70,7 +70,7 @@ class Binder {
  private:
   void states() {
     const Dims::Lookup none = [](std::string_view) { return nullptr; };
-    for (const State& s : circuit_.states) {
+    for (const StateEntry& s : circuit_.states) {
       Polynomial first, last;
       if (!dims_.integer(dims_.evaluate(*s.range.first, none), s.at, first) ||
           !dims_.integer(dims_.evaluate(*s.range.last, none), s.at, last))

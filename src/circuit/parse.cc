@@ -380,7 +380,7 @@ class Parser {
   void states() {
     next();
     section_block("state", [&] {
-      State s;
+      StateEntry s;
       s.at = peek().at;
       if (!name(s.name, "state") || !expect("[", "state")) return false;
       ++brackets_;
@@ -471,7 +471,7 @@ class Parser {
       return false;
     if (take_here("->")) {
       do {
-        Output& o = f.outputs.emplace_back();
+        FlowOutput& o = f.outputs.emplace_back();
         if (!name(o.name, "the outputs of the flow")) return false;
         o.maybe = take_here("?");
       } while (take_here(","));
@@ -912,8 +912,8 @@ const DimEntry* Circuit::dim(std::string_view name) const {
     if (d.kind == DimEntry::Kind::dim && d.name.text == name) return &d;
   return nullptr;
 }
-const State* Circuit::state(std::string_view name) const {
-  for (const State& s : states)
+const StateEntry* Circuit::state(std::string_view name) const {
+  for (const StateEntry& s : states)
     if (s.name.text == name) return &s;
   return nullptr;
 }

@@ -73,7 +73,7 @@ void each_expr(const Circuit& c, const std::function<void(const Expr&)>& f) {
     visit(d.conditions, f);
   }
   visit(c.parts, f);
-  for (const State& s : c.states) {
+  for (const StateEntry& s : c.states) {
     visit(s.range, f);
     visit(s.where.get(), f);
     visit(s.value.get(), f);

@@ -25,7 +25,7 @@ class Printer {
     }
     if (!c.states.empty()) {
       open("\nstate");
-      for (const State& s : c.states)
+      for (const StateEntry& s : c.states)
         line("{}[{} in {}{}] = {}", s.name.text, s.variable.text, text(s.range),
              s.where ? " where " + text(*s.where) : "", text(*s.value));
       close();

@@ -97,7 +97,7 @@ bool Walker::inputs(const Flow& flow) {
 }
 
 bool Walker::outputs(const Flow& flow) {
-  for (const Output& o : flow.outputs) {
+  for (const FlowOutput& o : flow.outputs) {
     const std::string& name = o.name.text;
     if (std::find(std::begin(kOutputs), std::end(kOutputs), name) == std::end(kOutputs)) {
       wrong(

@@ -190,7 +190,7 @@ FlowValue Walker::by_name(const Expr& e) {
   std::vector<std::string_view> known;
   for (const auto& [n, v] : frame_) known.push_back(n);
   for (const auto& [n, v] : parts_) known.push_back(n);
-  for (const State& s : dims_.circuit().states) known.push_back(s.name.text);
+  for (const StateEntry& s : dims_.circuit().states) known.push_back(s.name.text);
   for (const DimEntry& d : dims_.circuit().dims) known.push_back(d.name.text);
   return wrong(e.at,
                fmt::format("nothing here is called '{}'{}", e.text, suggestion(e.text, known)));
@@ -199,7 +199,7 @@ FlowValue Walker::by_name(const Expr& e) {
 FlowValue Walker::index(const Expr& e) {
   const Expr &base = *e.operands[0], &at = *e.operands[1];
   if (base.kind == Expr::Kind::name && !frame_.contains(base.text)) {
-    if (const State* s = dims_.circuit().state(base.text)) return state(*s, at);
+    if (const StateEntry* s = dims_.circuit().state(base.text)) return state(*s, at);
     if (const auto p = parts_.find(base.text); p != parts_.end()) {
       const PartDeclaration& d = *p->second[0];
       const bool stack = d.part->shape.size() == 3;

@@ -201,7 +201,7 @@ FlowValue Walker::element(const FlowValue& stack, const Expr& e) {
   return v;
 }
 
-FlowValue Walker::state(const State& first, const Expr& index) {
+FlowValue Walker::state(const StateEntry& first, const Expr& index) {
   const Dims::Lookup scope = lookup();
   const std::string& name = first.name.text;
   Polynomial l;
@@ -228,9 +228,9 @@ FlowValue Walker::state(const State& first, const Expr& index) {
     return v;
   }
   const std::vector<Formula> here = assumptions();
-  const State* chosen = nullptr;
+  const StateEntry* chosen = nullptr;
   Formula anywhere(false);
-  for (const State& s : dims_.circuit().states) {
+  for (const StateEntry& s : dims_.circuit().states) {
     if (s.name.text != name) continue;
     const Formula f = state_declared_at(dims_, s, l);
     anywhere = anywhere || f;
@@ -257,7 +257,7 @@ FlowValue Walker::state(const State& first, const Expr& index) {
 
 // ---- states ----
 
-Formula state_declared_at(Dims& dims, const State& s, const Polynomial& layer) {
+Formula state_declared_at(Dims& dims, const StateEntry& s, const Polynomial& layer) {
   const DimValue l = DimValue::of(layer);
   const Dims::Lookup scope = [&](std::string_view n) {
     return n == s.variable.text ? &l : nullptr;
@@ -321,7 +321,7 @@ bool construct(Dims& dims, const Expr& e, const Dims::Lookup& scope, StateType& 
 
 }  // namespace
 
-bool state_type_at(Dims& dims, const State& s, const Polynomial& layer,
+bool state_type_at(Dims& dims, const StateEntry& s, const Polynomial& layer,
                    const std::vector<Formula>& path, StateType& out,
                    const std::function<void(const Location&, std::string)>& note,
                    const Dims::Report& report) {

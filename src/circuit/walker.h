@@ -106,8 +106,8 @@ class Walker {
   FlowValue declared_part(std::string_view name, const Polynomial& layer, const Location& at,
                           bool may_be_absent);
   FlowValue element(const FlowValue& stack, const Expr& index);
-  FlowValue state(const State& s, const Expr& index);
-  bool state_type(const State& s, const Expr& value, const Polynomial& layer, StateType& out);
+  FlowValue state(const StateEntry& s, const Expr& index);
+  bool state_type(const StateEntry& s, const Expr& value, const Polynomial& layer, StateType& out);
   std::string conditions_here() const;
 
   FlowValue wrong(const Location& at, std::string message, ErrorKind kind = ErrorKind::usage);
@@ -137,11 +137,11 @@ class Walker {
 
 // The size of a state at an index; false if an error was reported. Without a file, `path` decides
 // between two constructors.
-bool state_type_at(Dims& dims, const State& s, const Polynomial& layer,
+bool state_type_at(Dims& dims, const StateEntry& s, const Polynomial& layer,
                    const std::vector<Formula>& path, StateType& out,
                    const std::function<void(const Location&, std::string)>& note,
                    const Dims::Report& report);
 // Range and `where` of a state.
-Formula state_declared_at(Dims& dims, const State& s, const Polynomial& layer);
+Formula state_declared_at(Dims& dims, const StateEntry& s, const Polynomial& layer);
 
 }  // namespace etch
