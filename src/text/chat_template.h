@@ -46,8 +46,10 @@ std::string_view name(TemplateProblem::Kind kind);
 
 struct RenderOptions {
   TemplateLimits limits;
-  int64_t now = 0;  // seconds since 1970 that strftime_now prints, as local time of the caller; UTC
-                    // is assumed
+  int64_t now = 0;  // seconds since 1970 that strftime_now prints; the caller adds the offset of
+                    // its local time
+  bool only_python = false;  // leave out what Jinja2 in transformers does not have (the filter
+                             // from_json) is assumed
 };
 
 class ChatTemplate {
