@@ -29,14 +29,33 @@ std::string_view kind_name(Kind kind) {
 bool is_numeric(const DimValue& v) { return v.kind == Kind::integer || v.kind == Kind::real; }
 bool is_constant(const DimValue& v) { return v.kind == Kind::integer && v.integer.is_constant(); }
 
-// Something that only a file knows stands in this formula by the expression that asks for it.
-bool is_anonymous(const Formula& f) {
+// An atom that is an expression over a file and not yet named for a dim.
+bool is_anonymous(const std::string& atom) {
+  return atom.find("key(") != std::string::npos || atom.find("meta(") != std::string::npos ||
+         atom.find("cycle(") != std::string::npos;
+}
+
+// What only a file decides gets the dim's name: of "l < n_layers and key(...)" the second half.
+Formula with_name(const Formula& f, const std::string& name, int& given) {
   std::vector<std::string> atoms;
   f.collect_atoms(atoms);
-  return std::any_of(atoms.begin(), atoms.end(), [](const std::string& a) {
-    return a.find("key(") != std::string::npos || a.find("meta(") != std::string::npos ||
-           a.find("cycle(") != std::string::npos;
-  });
+  if (std::none_of(atoms.begin(), atoms.end(), is_anonymous)) return f;
+  if (std::all_of(atoms.begin(), atoms.end(), is_anonymous))
+    return Formula::atom(given++ == 0 ? name : fmt::format("{} #{}", name, given));
+  switch (f.kind()) {
+    case Formula::Kind::not_:
+      return !with_name(f.operands()[0], name, given);
+    case Formula::Kind::and_: {
+      const Formula a = with_name(f.operands()[0], name, given);
+      return a && with_name(f.operands()[1], name, given);
+    }
+    case Formula::Kind::or_: {
+      const Formula a = with_name(f.operands()[0], name, given);
+      return a || with_name(f.operands()[1], name, given);
+    }
+    default:
+      return f;
+  }
 }
 
 constexpr int kAnonymous = 1 << 16;  // order of unknowns that are no dims
@@ -974,7 +993,10 @@ DimValue Dims::named(const DimEntry& entry, const std::string& called, DimValue 
     rotaries_[static_cast<size_t>(v.rotary)].name = called;
   if (!symbolic()) return v;
   const int order = static_cast<int>(&entry - circuit_.dims.data());
-  if (v.kind == Kind::truth && is_anonymous(v.truth)) v.truth = Formula::atom(called);
+  if (v.kind == Kind::truth) {
+    int given = 0;
+    v.truth = with_name(v.truth, called, given);
+  }
   if (v.kind == Kind::unknown) {
     v.text = called;
     v.order = order;

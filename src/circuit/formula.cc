@@ -40,6 +40,30 @@ std::vector<const Formula*> relevant(const std::vector<Formula>& assumptions,
   return out;
 }
 
+// p >= 0 because unknowns are not negative.
+bool is_never_negative(const Polynomial& p) {
+  return !p.overflowed() && p.constant() >= 0 &&
+         std::all_of(p.terms().begin(), p.terms().end(),
+                     [](const Term& t) { return t.coefficient > 0; });
+}
+
+// What comparisons say about one another: P < 0 and P - Q >= 0 give Q < 0.
+std::vector<Formula> comparisons(const std::vector<const Formula*>& formulas) {
+  std::vector<Formula> atoms;
+  for (const Formula* f : formulas)
+    f->each_atom([&](const Formula& a) {
+      if (a.negative() && std::none_of(atoms.begin(), atoms.end(),
+                                       [&](const Formula& b) { return b.text() == a.text(); }))
+        atoms.push_back(a);
+    });
+  std::vector<Formula> out;
+  for (const Formula& p : atoms)
+    for (const Formula& q : atoms)
+      if (p.text() != q.text() && is_never_negative(*p.negative() - *q.negative()))
+        out.push_back(!p || q);
+  return out;
+}
+
 }  // namespace
 
 Formula Formula::atom(std::string text) {
@@ -47,6 +71,17 @@ Formula Formula::atom(std::string text) {
   f.kind_ = Kind::atom;
   f.text_ = std::move(text);
   return f;
+}
+
+Formula Formula::is_negative(const Polynomial& p) {
+  Formula f = atom(p.print() + " < 0");
+  f.negative_ = p;
+  return f;
+}
+
+void Formula::each_atom(const std::function<void(const Formula&)>& f) const {
+  if (kind_ == Kind::atom) f(*this);
+  for (const Formula& o : operands_) o.each_atom(f);
 }
 
 Formula operator!(const Formula& a) {
@@ -136,8 +171,8 @@ Formula less(const Proof& proof, const Polynomial& a, const Polynomial& b) {
   if ((-d).single() != nullptr) return !equals(proof, d, 0);        // 0 < x
   if ((d + 1).single() != nullptr) return equals(proof, d + 1, 0);  // x < 1
   // One spelling for d < 0 and for its contrary, -d - 1 < 0.
-  if (d.terms()[0].coefficient < 0) return !Formula::atom((-d - 1).print() + " < 0");
-  return Formula::atom(d.print() + " < 0");
+  if (d.terms()[0].coefficient < 0) return !Formula::is_negative(-d - 1);
+  return Formula::is_negative(d);
 }
 
 Answer follows(const std::vector<Formula>& assumptions, const Formula& goal) {
@@ -145,7 +180,11 @@ Answer follows(const std::vector<Formula>& assumptions, const Formula& goal) {
   std::vector<std::string> atoms;
   goal.collect_atoms(atoms);
   if (atoms.size() > kMostAtoms) return Answer::open;
-  const std::vector<const Formula*> used = relevant(assumptions, atoms);
+  std::vector<const Formula*> all{&goal};
+  for (const Formula& f : assumptions) all.push_back(&f);
+  std::vector<Formula> known = assumptions;
+  for (Formula& f : comparisons(all)) known.push_back(std::move(f));
+  const std::vector<const Formula*> used = relevant(known, atoms);
   bool always = true, never = true;
   for (uint32_t truths = 0; truths < (1u << atoms.size()); ++truths) {
     if (!std::all_of(used.begin(), used.end(),

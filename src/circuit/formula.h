@@ -3,7 +3,8 @@
 // whether some follow from others.
 #pragma once
 
-#include <memory>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ class Formula {
 
   Formula(bool known = true) : kind_(known ? Kind::yes : Kind::no) {}
   static Formula atom(std::string text);
+  static Formula is_negative(const Polynomial& p);  // the atom "p < 0"
   friend Formula operator!(const Formula& a);
   friend Formula operator&&(const Formula& a, const Formula& b);
   friend Formula operator||(const Formula& a, const Formula& b);
@@ -25,15 +27,18 @@ class Formula {
   bool is_known() const { return kind_ == Kind::yes || kind_ == Kind::no; }
   bool is_true() const { return kind_ == Kind::yes; }
   bool is_false() const { return kind_ == Kind::no; }
-  const std::string& text() const { return text_; }  // of an atom
+  const std::string& text() const { return text_; }                        // of an atom
+  const std::optional<Polynomial>& negative() const { return negative_; }  // an atom "P < 0"
   const std::vector<Formula>& operands() const { return operands_; }
   std::string print() const;
   void collect_atoms(std::vector<std::string>& atoms) const;  // without repetition
+  void each_atom(const std::function<void(const Formula&)>& f) const;
   bool evaluate(const std::vector<std::string>& atoms, uint32_t truths) const;
 
  private:
   Kind kind_ = Kind::yes;
   std::string text_;
+  std::optional<Polynomial> negative_;
   std::vector<Formula> operands_;
 };
 

@@ -120,7 +120,7 @@ bool Walker::outputs(const Flow& flow) {
     }
     const FlowValue& v = at->second;
     mark_used(v);
-    if (v.kind == FlowValue::Kind::wrong) continue;
+    if (!settle(v) || v.kind == FlowValue::Kind::wrong) continue;
     if (v.kind != FlowValue::Kind::operand || !v.operand.is_wire()) {
       wrong(o.name.at, fmt::format("'{}' is listed as an output and is no wire", name));
       continue;
@@ -320,12 +320,12 @@ bool Walker::branch(const Statement& s) {
   const std::string said = print(*s.value);
   ok = arm(s.otherwise, !c, simple ? "not " + said : fmt::format("not ({})", said)) && ok;
   const Frame b = std::exchange(frame_, before);
-  return merge(s, c, before, a, b) && ok;
+  merge(s, c, before, a, b);
+  return ok;
 }
 
-bool Walker::merge(const Statement& s, const Formula& condition, const Frame& before,
+void Walker::merge(const Statement& s, const Formula& condition, const Frame& before,
                    const Frame& a, const Frame& b) {
-  bool ok = true;
   std::set<std::string> names;
   for (const auto& [name, v] : a) names.insert(name);
   for (const auto& [name, v] : b) names.insert(name);
@@ -338,26 +338,25 @@ bool Walker::merge(const Statement& s, const Formula& condition, const Frame& be
       frame_[name] = std::move(v);
       continue;
     }
-    if (was != before.end() && in_a->second.origins == was->second.origins &&
-        in_b->second.origins == was->second.origins) {
-      frame_[name] = was->second;
-      continue;
-    }
-    FlowValue merged;
-    ok = merge_value(s.at, name, condition, in_a->second, in_b->second, merged) && ok;
-    frame_[name] = std::move(merged);
+    const bool untouched = was != before.end() && in_a->second.origins == was->second.origins &&
+                           in_b->second.origins == was->second.origins;
+    frame_[name] =
+        untouched ? was->second : merged(s.at, name, condition, in_a->second, in_b->second);
   }
-  return ok;
 }
 
-bool Walker::merge_value(const Location& at, const std::string& name, const Formula& condition,
-                         const FlowValue& a, const FlowValue& b, FlowValue& out) {
-  out = a;
+// One value for what two arms assigned. Arms of a name that nothing uses may differ, so a
+// difference waits for its use.
+FlowValue Walker::merged(const Location& at, const std::string& name, const Formula& condition,
+                         const FlowValue& a, const FlowValue& b) {
+  FlowValue out = a;
   out.origins.insert(out.origins.end(), b.origins.begin(), b.origins.end());
   out.defined = (condition && a.defined) || (!condition && b.defined);
+  out.conflict_at = at;
   if (a.kind == FlowValue::Kind::wrong || b.kind == FlowValue::Kind::wrong) {
     out.kind = FlowValue::Kind::wrong;
-    return true;
+    out.conflict = a.conflict.empty() ? b.conflict : a.conflict;
+    return out;
   }
   const auto what = [&](const FlowValue& v) {
     if (v.kind == FlowValue::Kind::operand && (v.operand.is_wire() || v.operand.is_part()))
@@ -365,46 +364,52 @@ bool Walker::merge_value(const Location& at, const std::string& name, const Form
     return v.kind == FlowValue::Kind::dim ? print(v.dim) : std::string(etch::name(v.operand.kind));
   };
   const auto differ = [&] {
-    wrong(at, fmt::format("'{}' is {} in one arm and {} in the other", name, what(a), what(b)));
+    out.conflict = fmt::format("'{}' is {} in one arm and {} in the other", name, what(a), what(b));
     out.kind = FlowValue::Kind::wrong;
-    return false;
+    return out;
   };
   if (a.kind == FlowValue::Kind::dim && b.kind == FlowValue::Kind::dim) {
-    if (a.dim.kind != b.dim.kind)
-      out.dim = DimValue::unknown(name, true);
-    else if (a.dim.kind == DimValue::Kind::integer && !(a.dim.integer == b.dim.integer))
+    const bool same = a.dim.kind == b.dim.kind &&
+                      (a.dim.kind != DimValue::Kind::integer || a.dim.integer == b.dim.integer);
+    if (!same)
       out.dim = DimValue::unknown(name, true);
     else if (a.dim.kind == DimValue::Kind::truth)
       out.dim = DimValue::of_truth((condition && a.dim.truth) || (!condition && b.dim.truth));
-    return true;
+    return out;
   }
-  if (a.kind != b.kind || a.operand.kind != b.operand.kind) {
-    // A wire in one arm and a part in the other are both values; a wire results.
-    const auto is_value = [](const FlowValue& v) {
-      return v.kind == FlowValue::Kind::operand && (v.operand.is_wire() || v.operand.is_part());
-    };
-    if (!is_value(a) || !is_value(b)) return differ();
-    out.operand.kind = Operand::Kind::wire;
+  const auto is_value = [](const FlowValue& v) {
+    return v.kind == FlowValue::Kind::operand && (v.operand.is_wire() || v.operand.is_part());
+  };
+  if (!is_value(a) || !is_value(b)) {
+    const bool same =
+        a.kind == b.kind && a.operand.kind == b.operand.kind && a.operand.name == b.operand.name;
+    return same ? out : differ();
   }
-  if (out.operand.is_wire() || out.operand.is_part()) {
-    const Shape &x = a.operand.type.shape, &y = b.operand.type.shape;
-    if (x.size() != y.size() || a.operand.type.kind != b.operand.type.kind ||
-        a.operand.type.row != b.operand.type.row || a.slots != b.slots)
-      return differ();
-    for (size_t i = 0; i < x.size(); ++i) {
-      const Answer answer = dims_.proof().equal(x[i], y[i]);
-      if (answer == Answer::refuted) return differ();
-      if (answer == Answer::open && options_.note)
-        options_.note(
-            at,
-            fmt::format("cannot prove {} == {}, both arms' '{}'; add it to require if it must hold",
-                        x[i].print(), y[i].print(), name));
-    }
-    out.operand.kind = Operand::Kind::wire;
-    out.operand.id = next_wire_++;
-    out.operand.name = name;
+  const Shape &x = a.operand.type.shape, &y = b.operand.type.shape;
+  if (x.size() != y.size() || a.operand.type.kind != b.operand.type.kind ||
+      a.operand.type.row != b.operand.type.row || a.slots != b.slots)
+    return differ();
+  for (size_t i = 0; i < x.size(); ++i) {
+    const Answer answer = dims_.proof().equal(x[i], y[i]);
+    if (answer == Answer::refuted) return differ();
+    if (answer == Answer::open && out.open.empty())
+      out.open = fmt::format(
+          "cannot prove {} == {}, the lengths of '{}' in both arms; add it to require if it must "
+          "hold",
+          x[i].print(), y[i].print(), name);
   }
-  return true;
+  out.operand.kind = Operand::Kind::wire;
+  out.operand.id = next_wire_++;
+  out.operand.name = name;
+  return out;
+}
+
+// What two arms left open is told when somebody uses it.
+bool Walker::settle(const FlowValue& v) {
+  if (!v.open.empty() && options_.note) options_.note(v.conflict_at, v.open);
+  if (v.conflict.empty()) return true;
+  wrong(v.conflict_at, v.conflict);
+  return false;
 }
 
 // ---- the public walk ----

@@ -173,6 +173,7 @@ std::vector<FlowValue> Walker::evaluate_many(const Expr& e, size_t n) {
 FlowValue Walker::by_name(const Expr& e) {
   if (const auto at = frame_.find(e.text); at != frame_.end()) {
     mark_used(at->second);
+    if (!settle(at->second)) return {};
     if (!at->second.defined.is_true() &&
         follows(assumptions(), at->second.defined) != Answer::proved) {
       const Location first =
@@ -260,9 +261,11 @@ FlowValue Walker::conditional(const Expr& e) {
     return a;
   };
   const FlowValue a = arm(1, f, print(c)), b = arm(2, !f, fmt::format("not ({})", print(c)));
-  FlowValue out;
-  if (a.kind == FlowValue::Kind::wrong || b.kind == FlowValue::Kind::wrong) return out;
-  merge_value(e.at, "this value", f, a, b, out);
+  if (a.kind == FlowValue::Kind::wrong || b.kind == FlowValue::Kind::wrong) return {};
+  FlowValue out = merged(e.at, "this value", f, a, b);
+  if (!settle(out)) return {};
+  out.conflict.clear();
+  out.open.clear();
   out.defined = Formula(true);
   out.operand.name.clear();
   return out;

@@ -23,8 +23,10 @@ struct FlowValue {
   Kind kind = Kind::wrong;
   Operand operand;
   DimValue dim;
-  bool slots = false;        // a wire of a mix body, with a leading axis of chosen experts
-  Formula defined;           // when it has been assigned, for a name that only some arms assign
+  bool slots = false;          // a wire of a mix body, with a leading axis of chosen experts
+  Formula defined;             // when it has been assigned, for a name that only some arms assign
+  std::string conflict, open;  // why the arms that assigned it differ, or may: told when it is used
+  Location conflict_at;
   std::vector<int> origins;  // where in the text it was assigned: bytes of the names
 };
 
@@ -68,10 +70,11 @@ class Walker {
   bool each_turn(const Statement& s, const Polynomial& l);
   bool each_once(const Statement& s, const Polynomial& first, const Polynomial& last);
   bool branch(const Statement& s);
-  bool merge(const Statement& s, const Formula& condition, const Frame& before, const Frame& a,
+  void merge(const Statement& s, const Formula& condition, const Frame& before, const Frame& a,
              const Frame& b);
-  bool merge_value(const Location& at, const std::string& name, const Formula& condition,
-                   const FlowValue& a, const FlowValue& b, FlowValue& out);
+  FlowValue merged(const Location& at, const std::string& name, const Formula& condition,
+                   const FlowValue& a, const FlowValue& b);
+  bool settle(const FlowValue& v);
   bool outputs(const Flow& flow);
   bool inputs(const Flow& flow);
   void mark_used(const FlowValue& v);

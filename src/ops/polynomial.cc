@@ -107,7 +107,10 @@ Polynomial operator*(const Polynomial& a, const Polynomial& b) {
 std::string Polynomial::print() const {
   if (overflowed_) return "(too large)";
   std::string s;
-  for (const Term& t : terms_) {
+  std::vector<Term> ordered = terms_;  // what is taken away stands last
+  std::stable_partition(ordered.begin(), ordered.end(),
+                        [](const Term& t) { return t.coefficient > 0; });
+  for (const Term& t : ordered) {
     const bool negative = t.coefficient < 0;
     s += s.empty() ? (negative ? "-" : "") : (negative ? " - " : " + ");
     const uint64_t size =

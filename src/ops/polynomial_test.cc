@@ -65,6 +65,16 @@ TEST(Proof, RequiredEquationsAreUsed) {
   EXPECT_EQ(proof.equal(u("n_rot"), u("b")), Answer::refuted);
 }
 
+TEST(Proof, AQuotientIsKnownByAnotherNameOfItsDividend) {
+  Proof proof;
+  const Unknown n_rot{3, "n_rot"}, d_head{2, "d_head"};
+  proof.assume_divides(Polynomial(n_rot), 2);
+  proof.assume_equal(Polynomial(n_rot), Polynomial(d_head));
+  Polynomial q;
+  EXPECT_TRUE(proof.quotient(Polynomial(n_rot), 2, q));
+  EXPECT_TRUE(proof.quotient(Polynomial(d_head), 2, q));
+}
+
 TEST(Proof, WhatIsTiedToADependentUnknownIsOpen) {
   Proof proof;
   const Unknown d_head{2, "d_head"};

@@ -113,7 +113,7 @@ bool Proof::quotient(const Polynomial& a_in, const Polynomial& b_in, Polynomial&
       return true;
     }
     for (const Quotient& q : quotients_)
-      if (q.b == b && divide_exactly(term, q.a, piece)) {
+      if (normal(q.b) == b && divide_exactly(term, normal(q.a), piece)) {
         sum = sum + piece * Polynomial(q.q);
         return true;
       }
@@ -128,7 +128,7 @@ bool Proof::quotient(const Polynomial& a_in, const Polynomial& b_in, Polynomial&
   // By a quotient q = A/B: P/q = P*B/A.
   if (b.single() != nullptr)
     for (const Quotient& q : quotients_)
-      if (q.q == *b.single() && divide_exactly(normal(a * q.b), q.a, out)) return true;
+      if (q.q == *b.single() && divide_exactly(normal(a * q.b), normal(q.a), out)) return true;
   // Several factors: one after another.
   if (b.terms().size() == 1 && b.constant() == 0 && b.terms()[0].factors.size() > 1) {
     Polynomial left = a, next;
