@@ -65,7 +65,7 @@ class Checker {
     std::set<std::string> parts;
     for (const PartDeclaration& d : declarations_) part_name(d, parts);
     std::set<std::string> states;
-    for (const State& s : c_.states)
+    for (const StateEntry& s : c_.states)
       if (states.insert(s.name.text).second) define(s.name);  // again for other layers
     for (const Def& d : c_.defs) {
       if (op_of_spelling(d.name.text))
@@ -190,7 +190,7 @@ class Checker {
         out_.error(d.part->at,
                    fmt::format("'{}' is no matrix, a pack joins rows", d.part->name.text));
     }
-    for (const State& s : c_.states) {
+    for (const StateEntry& s : c_.states) {
       const Polynomial l(Unknown{(1 << 16) - 1, s.variable.text});
       state_declared_at(dims_, s, l);
       StateType t;
@@ -255,7 +255,7 @@ class Checker {
     for (const auto& [at, name] : walker.assignments)
       if (!walker.used_origins.contains(at))
         out_.error(name.at, fmt::format("wire '{}' is never used", name.text));
-    for (const State& s : c_.states) {
+    for (const StateEntry& s : c_.states) {
       if (walker.written_states.contains(s.name.text) || !told.insert(s.name.text).second) continue;
       out_.error(s.name.at, walker.used_states.contains(s.name.text)
                                 ? fmt::format("'{}' is read but no flow writes it", s.name.text)
