@@ -247,44 +247,48 @@ bool Walker::each_once(const Statement& s, const Polynomial& first, const Polyno
   const Polynomial l(Unknown{(1 << 16) - 1, s.variable.text});
   const Frame before = frame_;
   const size_t depth = path_.size();
+  std::set<int> used_before = std::exchange(used_origins, {});
   path_.push_back(!less(dims_.proof(), l, first));
   path_.push_back(less(dims_.proof(), l, last));
   bool ok = each_turn(s, l);
   path_.resize(depth);
   for (auto& [name, v] : frame_) {
     const auto was = before.find(name);
-    if (was == before.end())
-      continue;  // made inside: there is one behind the loop if it turned at all
-    if (was->second.origins == v.origins) continue;
-    // What a turn read from the turn before.
-    if (v.kind == FlowValue::Kind::operand && was->second.kind == FlowValue::Kind::operand &&
-        v.operand.is_wire() && was->second.operand.is_wire()) {
-      const Shape &a = was->second.operand.type.shape, &b = v.operand.type.shape;
-      const auto report = [&] {
-        wrong(s.at, fmt::format("'{}' is {} before the loop and {} after one turn", name, print(a),
-                                print(b)));
-        ok = false;
-      };
-      if (a.size() != b.size())
-        report();
-      else
-        for (size_t i = 0; i < a.size(); ++i) {
-          const Answer answer = dims_.proof().equal(a[i], b[i]);
-          if (answer == Answer::refuted) {
-            report();
-            break;
-          }
-          if (answer == Answer::open && options_.note)
-            options_.note(s.at,
-                          fmt::format("cannot prove {} == {}; add it to require if it must hold",
-                                      a[i].print(), b[i].print()));
-        }
-    }
-    if (used_origins.contains(was->second.origins.empty() ? -1 : was->second.origins[0]))
+    if (was == before.end() || was->second.origins == v.origins) continue;
+    // Carried: a turn reads what the turn before assigned.
+    const std::vector<int>& from = was->second.origins;
+    const bool carried = std::any_of(from.begin(), from.end(),
+                                     [&](int origin) { return used_origins.contains(origin); });
+    if (carried) {
       mark_used(v);
-    v.origins.insert(v.origins.end(), was->second.origins.begin(), was->second.origins.end());
+      ok = keeps_shape(s, name, was->second, v) && ok;
+    }
+    v.origins.insert(v.origins.end(), from.begin(), from.end());
   }
+  used_origins.merge(used_before);
   return ok;
+}
+
+bool Walker::keeps_shape(const Statement& s, const std::string& name, const FlowValue& was,
+                         FlowValue& v) {
+  const auto is_wire = [](const FlowValue& x) {
+    return x.kind == FlowValue::Kind::operand && x.operand.is_wire();
+  };
+  if (!is_wire(was) || !is_wire(v)) return true;
+  const Shape a = was.operand.type.shape, b = v.operand.type.shape;
+  bool same = a.size() == b.size();
+  for (size_t i = 0; same && i < a.size(); ++i) {
+    const Answer answer = dims_.proof().equal(a[i], b[i]);
+    same = answer != Answer::refuted;
+    if (answer == Answer::open && options_.note)
+      options_.note(s.at, fmt::format("cannot prove {} == {}; add it to require if it must hold",
+                                      a[i].print(), b[i].print()));
+  }
+  if (same) return true;
+  wrong(s.at,
+        fmt::format("'{}' is {} before the loop and {} after one turn", name, print(a), print(b)));
+  v.kind = FlowValue::Kind::wrong;  // one message is enough
+  return false;
 }
 
 // ---- if ----

@@ -6,13 +6,14 @@
 namespace etch {
 namespace {
 
-// Only conditions that a file gives directly, none that compares numbers: for some file each of
-// them is false.
-bool is_independent(const Formula& f) {
+// What is left to decide are only conditions that a file gives directly, none that compares
+// numbers: for some file each of them is false.
+bool is_independent(const std::vector<Formula>& here, const Formula& f) {
   std::vector<std::string> atoms;
   f.collect_atoms(atoms);
-  return std::none_of(atoms.begin(), atoms.end(), [](const std::string& a) {
-    return a.find(" < ") != std::string::npos || a.find(" == ") != std::string::npos;
+  return std::all_of(atoms.begin(), atoms.end(), [&](const std::string& a) {
+    const bool compares = a.find(" < ") != std::string::npos || a.find(" == ") != std::string::npos;
+    return !compares || follows(here, Formula::atom(a)) != Answer::open;
   });
 }
 
@@ -123,7 +124,7 @@ FlowValue Walker::declared_part(std::string_view name, const Polynomial& layer, 
   }
   if (!may_be_absent) {
     const Answer answer = follows(here, anywhere);
-    if (answer == Answer::refuted || (answer == Answer::open && is_independent(anywhere))) {
+    if (answer == Answer::refuted || (answer == Answer::open && is_independent(here, anywhere))) {
       const std::string used = conditions_here();
       return wrong(at, used.empty()
                            ? fmt::format("{} is used for all layers, declared only where {}", name,
@@ -239,7 +240,7 @@ FlowValue Walker::state(const StateEntry& first, const Expr& index) {
     if (answer == Answer::proved) break;
   }
   const Answer answer = follows(here, anywhere);
-  if (answer == Answer::refuted || (answer == Answer::open && is_independent(anywhere)))
+  if (answer == Answer::refuted || (answer == Answer::open && is_independent(here, anywhere)))
     return wrong(
         index.at,
         fmt::format("{} is used for layers where {}, declared only for {} in {}..{}{}", name,

@@ -69,6 +69,7 @@ class Walker {
   bool each(const Statement& s);
   bool each_turn(const Statement& s, const Polynomial& l);
   bool each_once(const Statement& s, const Polynomial& first, const Polynomial& last);
+  bool keeps_shape(const Statement& s, const std::string& name, const FlowValue& was, FlowValue& v);
   bool branch(const Statement& s);
   void merge(const Statement& s, const Formula& condition, const Frame& before, const Frame& a,
              const Frame& b);
