@@ -15,7 +15,7 @@
 
 #include "etch/model_abi.h"
 
-#define ETCH_INLINE inline __attribute__((always_inline))
+#define ETCH_INLINE static inline __attribute__((always_inline))
 
 namespace etch {
 

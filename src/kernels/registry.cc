@@ -8,15 +8,20 @@
 #if defined(__x86_64__)
 #define ETCH_FOR_EVERY_ISA(X, name) \
   X(name, scalar) X(name, avx2) X(name, avx512) X(name, avx512_vnni)
+// Without integer dots: avx512_vnni takes avx512's.
+#define ETCH_FOR_FLOATS(X, name) X(name, scalar) X(name, avx2) X(name, avx512) X(name, avx512)
 #else
 #define ETCH_FOR_EVERY_ISA(X, name) X(name, scalar)
+#define ETCH_FOR_FLOATS(X, name) X(name, scalar)
 #endif
 
 extern "C" {
 #define DECLARE(name, isa) \
   void etch_k_##name##_##isa(const void*, const etch_thread*, int64_t, int64_t);
 #define KERNEL(name, headers, function, ...) ETCH_FOR_EVERY_ISA(DECLARE, name)
+#define FLOATS(name, headers, function, ...) ETCH_FOR_FLOATS(DECLARE, name)
 #include "kernels/kernels.def"
+#undef FLOATS
 #undef KERNEL
 #undef DECLARE
 }
@@ -39,7 +44,10 @@ std::span<const etch_kernel> all_kernels() {
 #define FUNCTION(name, isa) etch_k_##name##_##isa,
 #define KERNEL(name, headers, function, ...) \
   named(__VA_ARGS__, #name, {ETCH_FOR_EVERY_ISA(FUNCTION, name)}),
+#define FLOATS(name, headers, function, ...) \
+  named(__VA_ARGS__, #name, {ETCH_FOR_FLOATS(FUNCTION, name)}),
 #include "kernels/kernels.def"
+#undef FLOATS
 #undef KERNEL
 #undef FUNCTION
   };

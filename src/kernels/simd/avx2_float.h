@@ -21,7 +21,7 @@ struct avx2_float {
     __m256 lo, hi;  // all bits of a lane, or none
   };
   // 16 registers: 6 words of accumulators (12), one vector (2) and a broadcast.
-  static constexpr int kTileVectors = 1, kTileColumns = 6, kDecodeWords = 6;
+  static constexpr int kColumns = 6, kAccumulators = 6;
 
 #define ETCH_F(intrinsic) \
   { intrinsic(a.lo, b.lo), intrinsic(a.hi, b.hi) }

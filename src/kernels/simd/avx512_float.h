@@ -16,7 +16,7 @@ struct avx512_float {
   using m = __mmask16;
   // 32 registers: 12 accumulators, 2 vectors and a broadcast in a tile; 16 accumulators and 4
   // vectors in decode.
-  static constexpr int kTileVectors = 2, kTileColumns = 6, kDecodeWords = 16;
+  static constexpr int kColumns = 6, kAccumulators = 16;
 
   ETCH_WORD f load(const float* p) { return _mm512_loadu_ps(p); }
   ETCH_WORD f load_first(const float* p, int64_t n) {
@@ -140,8 +140,5 @@ struct avx512_float {
 
 // What kernels of this instruction set call their float words.
 namespace etch::avx512 {
-using floats = avx512_float;
-}
-namespace etch::avx512_vnni {
 using floats = avx512_float;
 }

@@ -28,7 +28,7 @@ struct scalar_float {
   };
   // Accumulators a kernel may keep: vectors x columns of the attention tile, and words in flight of
   // a reduction.
-  static constexpr int kTileVectors = 1, kTileColumns = 2, kDecodeWords = 2;
+  static constexpr int kColumns = 2, kAccumulators = 2;
 
 #define ETCH_LANES(type, expression)                 \
   type r;                                            \
