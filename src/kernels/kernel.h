@@ -1,6 +1,7 @@
-// The registry of kernels: what each one does, which arguments it takes, how its items are shared out, and its
-// function for every instruction set. kernels.def is the list; registry.cc reads it. A kernel is named without an
-// instruction set: layouts, tile rows and scratch sizes are the same for all, so one plan serves every machine.
+// The registry of kernels: what each one does, which arguments it takes, how its items are shared
+// out, and its function for every instruction set. kernels.def is the list; registry.cc reads it. A
+// kernel is named without an instruction set: layouts, tile rows and scratch sizes are the same for
+// all, so one plan serves every machine.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +13,16 @@
 #include "dtypes/dtype.h"
 #include "etch/model_abi.h"
 
-// How an edge's numbers are laid out. Part of an edge's type: a kernel that reads a format nobody wrote cannot be
-// expressed. The layouts are drawn in kernels/activations.h.
+// How an edge's numbers are laid out. Part of an edge's type: a kernel that reads a format nobody
+// wrote cannot be expressed. The layouts are drawn in kernels/activations.h.
 namespace etch {
 
 enum class Representation : uint8_t {
-  f32,            // rows of float32
-  i32,            // ids
-  q8_32,          // int8 per 32, row by row (registers kernels, expert inputs)
-  q8_256,         // int8 per 256, row by row
-  q8_32_packed,   // the same in blocks of columns (panel kernels)
+  f32,           // rows of float32
+  i32,           // ids
+  q8_32,         // int8 per 32, row by row (registers kernels, expert inputs)
+  q8_256,        // int8 per 256, row by row
+  q8_32_packed,  // the same in blocks of columns (panel kernels)
   q8_256_packed,
 };
 std::string_view name(Representation r);
@@ -32,12 +33,25 @@ std::optional<KvType> kv_type_of_name(std::string_view name);
 
 // Which C struct of model_abi.h a kernel takes.
 enum class ArgsKind : uint8_t {
-  embed, norm, quantize, matmul, expert_matmul, expert_order, mix, route, rotary, rope, append, attend, elementwise,
-  gather, wire_matmul
+  embed,
+  norm,
+  quantize,
+  matmul,
+  expert_matmul,
+  expert_order,
+  mix,
+  route,
+  rotary,
+  rope,
+  append,
+  attend,
+  elementwise,
+  gather,
+  wire_matmul
 };
 
-// One field of an argument struct, so that a plan can be stored, printed, resolved and emitted without knowing the
-// struct: args.cc lists them all, in order.
+// One field of an argument struct, so that a plan can be stored, printed, resolved and emitted
+// without knowing the struct: args.cc lists them all, in order.
 struct ArgField {
   enum class Type : uint8_t { pointer, i64, i32, f32, rows_of, call };
   std::string_view name;  // "weight", "x.at", "sizes[0]"
@@ -57,17 +71,19 @@ enum class Split : uint8_t { items, every_thread, one };
 
 // One kernel. (Global, because model_abi.h names it.)
 struct etch_kernel {
-  std::string_view name;   // "matmul_q4_1_panel": also the C symbol behind etch_k_
+  std::string_view name;  // "matmul_q4_1_panel": also the C symbol behind etch_k_
   etch::ArgsKind args;
-  std::optional<etch::DType> weight;      // of matmul, expert_matmul, embed
+  std::optional<etch::DType> weight;                        // of matmul, expert_matmul, embed
   etch::Representation input = etch::Representation::f32;   // what it reads as x
   etch::Representation output = etch::Representation::f32;  // what it writes
-  std::optional<etch::KvType> kv;         // of append, attend
-  int32_t row_multiple = 1;               // matmul: d must be a multiple of it; rows of n_in elements
-  int32_t tile_rows = 1;                  // weight rows of one item
-  // How many items a call has on this step; args are resolved. Depends on sizes and the number of threads alone.
+  std::optional<etch::KvType> kv;                           // of append, attend
+  int32_t row_multiple = 1;  // matmul: d must be a multiple of it; rows of n_in elements
+  int32_t tile_rows = 1;     // weight rows of one item
+  // How many items a call has on this step; args are resolved. Depends on sizes and the number of
+  // threads alone.
   int64_t (*items)(const void* args, const etch_thread* thread) = nullptr;
-  // About how many bytes of weights or input one item reads: etch_call looks at `stop` every 64 KiB.
+  // About how many bytes of weights or input one item reads: etch_call looks at `stop` every 64
+  // KiB.
   int64_t (*item_bytes)(const void* args) = nullptr;
   // Bytes of scratch each thread needs (0: none); d = n_in or head sizes as the kernel says.
   int64_t (*scratch_bytes)(const void* args) = nullptr;
@@ -87,10 +103,19 @@ bool cpu_has(etch_isa isa);
 etch_isa best_isa();
 
 // Sizes that planner and kernels share (activations.h, kv pages).
-int64_t activation_row_bytes(Representation r, int64_t d);            // q8_32, q8_256: one row; f32: 4 d
+int64_t activation_row_bytes(Representation r, int64_t d);  // q8_32, q8_256: one row; f32: 4 d
 int64_t activation_bytes(Representation r, int64_t d, int64_t rows);  // any, packed forms included
-int64_t kv_page_bytes(KvType type, int64_t n, int64_t d_k, int64_t d_v);  // K panels then V rows of 128 positions
-// Floats of etch_attend::partials for a context of n_ctx positions and n_threads threads.
-int64_t attend_partial_floats(int64_t n_q, int64_t n_kv, int64_t d_v, int64_t n_ctx, int64_t n_threads);
+int64_t kv_page_bytes(KvType type, int64_t n, int64_t d_k,
+                      int64_t d_v);  // K panels then V rows of 128 positions
+// Attention over a cache is two calls with the same arguments: attend_<kv>, a barrier,
+// attend_merge. attend takes one row per kv head, or block by block where kv heads alone would
+// leave threads idle (attend_work.h); then every block's maximum, sum and result go to `partials`,
+// and attend_merge joins them in ascending order. Otherwise attend_merge has no items. With one
+// thread, and for attend_step (no cache), it is not needed.
+//
+// Floats of etch_attend::partials for a context of n_ctx positions and n_threads threads; 0: never
+// used.
+int64_t attend_partial_floats(int64_t n_q, int64_t n_kv, int64_t d_v, int64_t n_ctx,
+                              int64_t n_threads);
 
 }  // namespace etch
