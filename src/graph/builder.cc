@@ -18,6 +18,8 @@ ValueId Builder::add_value(Value value) {
 
 ValueId Builder::source(Op op, std::vector<Attribute> attributes, Value value,
                         const std::string& name) {
+  if (Status ok = check_shape(value.shape); !ok.has_value())
+    fail_with(std::move(std::move(ok).context(name)).error());
   if (failed()) return kNoValue;
   value.node = static_cast<NodeId>(graph_.nodes.size());
   const ValueId v = add_value(std::move(value));
@@ -87,7 +89,7 @@ std::vector<ValueId> Builder::apply_all(Op op, std::vector<ValueId> arguments,
     node.inputs.push_back(wire.value);
   }
   for (const ValueId v : node.inputs)
-    if (v < 0 || v >= static_cast<ValueId>(graph_.values.size())) {
+    if (!has(v)) {
       fail_with({ErrorKind::usage,
                  fmt::format("{}: an argument is no value of this graph", etch::name(op))});
       return {};
@@ -186,8 +188,7 @@ void Builder::name(ValueId v, const std::string& name) {
 
 void Builder::output(std::string name, ValueId v) {
   if (failed()) return;
-  if (v == kNoValue)
-    return fail_with({ErrorKind::usage, fmt::format("output '{}' has no value", name)});
+  if (!has(v)) return fail_with({ErrorKind::usage, fmt::format("output '{}' has no value", name)});
   if (graph_.find_output(name))
     return fail_with({ErrorKind::usage, fmt::format("output '{}' is given twice", name)});
   graph_.outputs.push_back({std::move(name), v});

@@ -79,6 +79,7 @@ class Builder {
   void origin(Origin origin) { origin_ = std::move(origin); }  // of the nodes made from now on
   void name(ValueId v, const std::string& name);               // "q"; made unique: "q", "q.1"
   void output(std::string name, ValueId v);
+  bool has(ValueId v) const { return v >= 0 && v < static_cast<ValueId>(graph_.values.size()); }
   const Value& value(ValueId v) const { return graph_.value(v); }
   bool failed() const { return !status_.has_value(); }
   const Status& status() const { return status_; }  // the first mistake

@@ -63,7 +63,7 @@ TEST_F(BuilderTest, TokensStayIdsUnderDivisionPositionsBecomeNumbers) {
 
 TEST_F(BuilderTest, SaysWhichShapesDoNotFit) {
   b.linear(row({16}), weight("w", {8, 12}));
-  EXPECT_EQ(error(), "linear: rows of [16] meet a weight of [8, 12]");
+  EXPECT_EQ(error(), "linear: w takes rows of 12, x has rows of 16");
 }
 
 TEST_F(BuilderTest, RemembersTheFirstMistakeOnly) {
@@ -72,7 +72,7 @@ TEST_F(BuilderTest, RemembersTheFirstMistakeOnly) {
   EXPECT_EQ(wrong, kNoValue);
   EXPECT_EQ(b.merge(wrong), kNoValue);
   b.output("y", wrong);
-  EXPECT_EQ(error(), "heads: 16 entries do not make 3 heads");
+  EXPECT_EQ(error(), "heads of x: 16 / 3 does not come out even");
 }
 
 TEST_F(BuilderTest, RefusesLengthsThatOverflow) {
@@ -85,7 +85,7 @@ TEST_F(BuilderTest, RefusesAStateThatDoesNotFit) {
       b.state({.name = "kv[0]", .kind = StateInfo::Kind::cache, .n = 2, .d_k = 4, .d_v = 4});
   const ValueId x = row({2, 8});
   b.attention(x, x, x, kv, 1.0);
-  EXPECT_THAT(error(), HasSubstr("keys [2, 8] do not fit kv[0]"));
+  EXPECT_THAT(error(), HasSubstr("x is [2, 8], kv[0] holds [2, 4]"));
 }
 
 TEST_F(BuilderTest, RefusesWeightsThatCannotBeRead) {

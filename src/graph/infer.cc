@@ -2,13 +2,28 @@
 
 #include <algorithm>
 
+#include "graph/language.h"
+#include "ops/shape_rule.h"
+
 namespace etch {
 namespace {
 
-using Shape = std::vector<int64_t>;
+using Lengths = std::vector<int64_t>;
 
 // Far beyond any machine's memory, and far from the overflow of a byte count.
 constexpr int64_t kMostElements = int64_t{1} << 46;
+
+// Elements of a shape; -1 where it is no shape of anything.
+int64_t product(const Lengths& shape) {
+  int64_t elements = 1;
+  for (const int64_t length : shape)
+    if (length < 1 || __builtin_mul_overflow(elements, length, &elements)) return -1;
+  return elements;
+}
+
+bool ends_with(const Lengths& x, const Lengths& tail) {
+  return tail.size() <= x.size() && std::equal(tail.rbegin(), tail.rend(), x.rbegin());
+}
 
 // What an inference sees: the node, its inputs, and a way to say no.
 struct Case {
@@ -16,8 +31,7 @@ struct Case {
   const Node& node;
 
   const Value& in(int i) const { return graph.value(node.inputs[static_cast<size_t>(i)]); }
-  const Shape& shape(int i) const { return in(i).shape; }
-  int n_arguments() const { return node.n_arguments(); }
+  const Lengths& shape(int i) const { return in(i).shape; }
   const StateInfo* state() const {
     return node.state() < 0 ? nullptr : &graph.states[static_cast<size_t>(node.state())];
   }
@@ -33,62 +47,6 @@ struct Case {
   }
 };
 
-bool same_or_one(int64_t a, int64_t b) { return a == b || a == 1 || b == 1; }
-
-// Shapes aligned at the last axis; lengths equal or 1.
-Result<Shape> broadcast(const Case& c, const Shape& a, const Shape& b) {
-  const Shape& longer = a.size() >= b.size() ? a : b;
-  const Shape& shorter = a.size() >= b.size() ? b : a;
-  Shape result = longer;
-  const size_t offset = longer.size() - shorter.size();
-  for (size_t i = 0; i < shorter.size(); ++i) {
-    if (!same_or_one(longer[offset + i], shorter[i]))
-      return c.no("{} and {} do not fit together", print_shape(a), print_shape(b));
-    if (shorter[i] != 1) result[offset + i] = shorter[i];
-  }
-  return result;
-}
-
-bool ends_with(const Shape& x, const Shape& tail) {
-  return tail.size() <= x.size() && std::equal(tail.rbegin(), tail.rend(), x.rbegin());
-}
-
-Shape with_last(Shape shape, int64_t last) {
-  shape.back() = last;
-  return shape;
-}
-
-Shape without_first(const Shape& shape) { return {shape.begin() + 1, shape.end()}; }
-
-Shape with_first(int64_t first, const Shape& rest) {
-  Shape shape = {first};
-  shape.insert(shape.end(), rest.begin(), rest.end());
-  return shape;
-}
-
-// Elements of a shape; -1 where it is no shape of anything.
-int64_t product(const Shape& shape) {
-  int64_t elements = 1;
-  for (const int64_t length : shape)
-    if (length < 1 || __builtin_mul_overflow(elements, length, &elements)) return -1;
-  return elements;
-}
-
-Status want_rank(const Case& c, int i, size_t fewest, size_t most) {
-  const size_t rank = c.shape(i).size();
-  if (rank >= fewest && rank <= most) return {};
-  return c.no("argument {} has the shape {}; {} to {} axes are wanted", i + 1,
-              print_shape(c.shape(i)), fewest, most);
-}
-
-Status want_state(const Case& c, std::initializer_list<StateInfo::Kind> kinds) {
-  const StateInfo* state = c.state();
-  if (!state) return c.no("a state is needed");
-  if (std::find(kinds.begin(), kinds.end(), state->kind) == kinds.end())
-    return c.no("state {} is of another kind", state->name);
-  return {};
-}
-
 // ---- rows: once gives way to anything; two other kinds do not mix.
 
 struct RowsOfValue {
@@ -99,7 +57,7 @@ struct RowsOfValue {
 Result<RowsOfValue> rows_of_inputs(const Case& c) {
   RowsOfValue result;
   if (c.node.op == Op::select)
-    return RowsOfValue{c.in(0).rows, c.in(0).block};  // keys may be blocks
+    return RowsOfValue{c.in(0).rows, c.in(0).block};  // keys: also blocks
   for (const ValueId v : c.node.inputs) {
     const Value& value = c.graph.value(v);
     if (value.rows == Rows::once) continue;
@@ -113,110 +71,164 @@ Result<RowsOfValue> rows_of_inputs(const Case& c) {
   return result;
 }
 
-// ---- one function per family of shapes
+// ---- the language's rules (ops/), asked about a node's numbers
 
-Result<Shape> elementwise(const Case& c) {
-  if (c.n_arguments() == 1) return c.shape(0);
-  return broadcast(c, c.shape(0), c.shape(1));
+Shape polynomials(const Lengths& lengths) { return Shape(lengths.begin(), lengths.end()); }
+
+bool is_positions(const Graph& graph, ValueId v) {
+  const Node& maker = graph.maker(v);
+  const AttributeValue* name = maker.find("name");
+  return maker.op == Op::input && name && *name == AttributeValue("positions");
 }
 
-// Ids stay ids under % and / by an integer; positions are numbers in arithmetic.
-bool keeps_ids(const Case& c) {
-  const bool integer_step = c.node.op == Op::mod || c.node.op == Op::div;
-  const AttributeValue* right = c.node.find("right");
-  if (!integer_step || !right || !std::holds_alternative<int64_t>(*right)) return false;
-  const Node& maker = c.graph.maker(c.node.inputs[0]);
-  const AttributeValue* input = maker.find("name");
-  const bool positions = maker.op == Op::input && input && *input == AttributeValue("positions");
-  return c.node.op == Op::mod || !positions;
+Operand operand_of(const Graph& graph, ValueId v) {
+  constexpr Type::Kind kKinds[] = {Type::Kind::real, Type::Kind::ids, Type::Kind::experts,
+                                   Type::Kind::selection};
+  const Value& value = graph.value(v);
+  Operand operand;
+  operand.kind = graph.weight_of(v) ? Operand::Kind::part : Operand::Kind::wire;
+  operand.name = value.name;
+  operand.id = v;
+  operand.type.kind = kKinds[static_cast<size_t>(value.kind)];
+  if (is_positions(graph, v)) operand.type.kind = Type::Kind::positions;
+  operand.type.shape = polynomials(value.shape);
+  return operand;
 }
 
-Result<Shape> norm(const Case& c) {
-  ETCH_TRY(want_rank(c, 0, 1, kMostAxes));
-  for (const char* name : {"weight", "bias"})
-    if (const Value* w = c.named(name); w && !ends_with(c.shape(0), w->shape))
-      return c.no("the {} {} is not the end of {}", name, print_shape(w->shape),
-                  print_shape(c.shape(0)));
-  return c.shape(0);
+Operand operand_of(const StateInfo& state) {
+  Operand operand;
+  operand.kind = Operand::Kind::state;
+  operand.name = state.name;
+  operand.state = {static_cast<StateType::Kind>(state.kind), state.n, state.d_k, state.d_v,
+                   state.block};
+  return operand;
 }
 
-Result<Shape> linear(const Case& c) {
-  ETCH_TRY(want_rank(c, 0, 1, kMostAxes));
-  ETCH_TRY(want_rank(c, 1, 2, 3));
-  const Shape& x = c.shape(0);
-  const Shape& w = c.shape(1);
-  const bool stack = w.size() == 3;
-  if (x.back() != w.back() || (stack && (x.size() != 2 || x[0] != w[0])))
-    return c.no("rows of {} meet a weight of {}", print_shape(x), print_shape(w));
-  Shape y = with_last(x, w[w.size() - 2]);
-  if (const Value* bias = c.named("bias"); bias && !ends_with(y, bias->shape))
-    return c.no("the bias {} is not the end of {}", print_shape(bias->shape), print_shape(y));
-  return y;
+Operand operand_of(const Case& c, const AttributeValue& value) {
+  Operand operand;
+  if (const auto* whole = std::get_if<int64_t>(&value)) {
+    operand.kind = Operand::Kind::number;
+    operand.is_integer = true;
+    operand.length = *whole;
+    operand.real = static_cast<double>(*whole);
+  } else if (const auto* real = std::get_if<double>(&value)) {
+    operand.kind = Operand::Kind::number;
+    operand.real = *real;
+  } else if (const auto* truth = std::get_if<bool>(&value)) {
+    operand.kind = Operand::Kind::truth;
+    operand.truth = *truth;
+  } else if (const auto* symbol = std::get_if<Symbol>(&value)) {
+    operand.kind = *symbol == Symbol::none ? Operand::Kind::none : Operand::Kind::symbol;
+    operand.symbol = *symbol;
+  } else if (const auto* list = std::get_if<Lengths>(&value)) {
+    operand.kind = Operand::Kind::numbers;
+    operand.numbers = polynomials(*list);
+  } else if (const auto* wire = std::get_if<WireRef>(&value)) {
+    return operand_of(c.graph, c.node.inputs[static_cast<size_t>(wire->input)]);
+  } else if (const auto* state = std::get_if<StateRef>(&value)) {
+    return operand_of(c.graph.states[static_cast<size_t>(state->state)]);
+  }
+  return operand;
 }
 
-Result<Shape> linear_experts(const Case& c) {
-  ETCH_TRY(want_rank(c, 0, 1, kMostAxes));
-  ETCH_TRY(want_rank(c, 2, 3, 3));
-  const Shape& x = c.shape(0);
-  const Shape& w = c.shape(2);
+// A node as a circuit would write it.
+struct Written {
+  std::vector<Operand> arguments;
+  std::vector<NamedOperand> attributes;
+};
+
+Written written(const Case& c) {
+  const Node& node = c.node;
+  Written w;
+  const auto add = [&](std::string_view attribute) {
+    const AttributeValue* value = node.find(attribute);
+    w.arguments.push_back(value ? operand_of(c, *value) : Operand{});
+  };
+  if (node.op == Op::append) w.arguments.push_back(operand_of(*c.state()));
+  if (node.find("left")) add("left");
+  const int n_wires = node.op == Op::mix ? 1 : node.n_arguments();  // of mix: without the experts
+  for (int i = 0; i < n_wires; ++i)
+    w.arguments.push_back(operand_of(c.graph, node.inputs[static_cast<size_t>(i)]));
+  // Rows of a table by chosen expert: the language has no word for it.
+  if (node.op == Op::embed && w.arguments[1].type.kind == Type::Kind::experts)
+    w.arguments[1].type.kind = Type::Kind::ids;
+  if (is_norm(node.op) && node.find("weight")) add("weight");
+  if (node.find("right")) add("right");
+  for (const std::string_view name : number_names(node.op)) add(name);
+  if (node.op == Op::zeros)
+    for (const int64_t length : node.integers("shape"))
+      w.arguments.push_back(operand_of(c, length));
+  if (node.rotary() >= 0) {
+    const Rotary& rotary = c.graph.rotaries[static_cast<size_t>(node.rotary())];
+    Operand operand;
+    operand.kind = Operand::Kind::rotary;
+    operand.name = rotary.name;
+    operand.rotary_dims = rotary.dims;
+    w.arguments.push_back(operand);
+  }
+  if (c.state() && node.op != Op::append) w.arguments.push_back(operand_of(*c.state()));
+  for (const AttributeInfo& a : info(node.op).attributes)
+    if (const AttributeValue* value = node.find(a.name))
+      w.attributes.push_back({a.name, operand_of(c, *value)});
+  return w;
+}
+
+Result<std::vector<Type>> by_rule(const Case& c, bool drop_first_axis) {
+  const OpInfo& op = info(c.node.op);
+  Written w = written(c);
+  const int n = static_cast<int>(w.arguments.size());
+  if (n < op.fewest || n > op.most)
+    return c.no("{} arguments; {} to {} are wanted", n, op.fewest, op.most);
+  if (drop_first_axis)
+    for (Operand& operand : w.arguments)
+      if (operand.type.shape.size() == 3) operand.type.shape.erase(operand.type.shape.begin());
+  Proof proof;
+  const int n_results = static_cast<int>(c.node.integers("sizes").size());
+  ShapeCheck check(c.node.op, w.arguments, w.attributes, std::max(n_results, 1), proof);
+  infer_shapes(check);
+  for (const ShapeFinding& finding : check.findings)
+    if (finding.answer == Answer::refuted) return fail(ErrorKind::usage, "{}", finding.message);
+  return std::move(check.results);
+}
+
+// ---- what the rules leave to graphs
+
+Result<Lengths> linear_experts(const Case& c) {
+  const Lengths &x = c.shape(0), &w = c.shape(2);
+  if (c.in(1).kind != Value::Kind::experts || w.size() != 3 || x.empty())
+    return c.no("(x, experts, stack) are wanted, the stack is {}", print_shape(w));
   const int64_t top = c.shape(1)[0];
   if (x.back() != w.back() || (x.size() > 1 && x[0] != top))
     return c.no("{} experts with matrices {} meet {}", top, print_shape(w), print_shape(x));
   if (c.node.integer("divisor", 1) < 1) return c.no("the divisor must be positive");
-  return x.size() == 1 ? Shape{top, w[1]} : with_last(x, w[1]);
+  if (x.size() == 1) return Lengths{top, w[1]};
+  Lengths y = x;
+  y.back() = w[1];
+  return y;
 }
 
-Result<Shape> matmul(const Case& c) {
-  ETCH_TRY(want_rank(c, 0, 1, 2));
-  ETCH_TRY(want_rank(c, 1, 2, 2));
-  const Shape& a = c.shape(0);
-  const Shape& b = c.shape(1);
-  if (a.back() != b[0]) return c.no("{} times {}", print_shape(a), print_shape(b));
-  return with_last(a, b[1]);
-}
-
-Result<Shape> reshape(const Case& c, Shape shape) {
+Result<Lengths> reshape(const Case& c) {
+  const Lengths shape = c.node.integers("shape");
   if (product(shape) != product(c.shape(0)))
     return c.no("{} has not as many elements as {}", print_shape(c.shape(0)), print_shape(shape));
   return shape;
 }
 
-Result<Shape> heads(const Case& c) {
-  ETCH_TRY(want_rank(c, 0, 1, kMostAxes - 1));
-  const int64_t n = c.node.integer("n");
-  const Shape& x = c.shape(0);
-  if (n < 1 || x.back() % n != 0) return c.no("{} entries do not make {} heads", x.back(), n);
-  Shape y = with_last(x, n);
-  y.push_back(x.back() / n);
-  return y;
-}
-
-Result<Shape> merge(const Case& c) {
-  ETCH_TRY(want_rank(c, 0, 2, kMostAxes));
-  Shape y = c.shape(0);
-  const int64_t last = y.back();
-  y.pop_back();
-  y.back() *= last;
-  return y;
-}
-
-Result<Shape> permute(const Case& c) {
-  const std::vector<int64_t> axes = c.node.integers("axes");
-  const Shape& x = c.shape(0);
-  Shape y, seen(x.size(), 0);
+Result<Lengths> permute(const Case& c) {
+  const Lengths axes = c.node.integers("axes"), &x = c.shape(0);
+  Lengths y, seen(x.size(), 0);
   for (const int64_t axis : axes) {
     if (axis < 0 || axis >= static_cast<int64_t>(x.size()) || seen[static_cast<size_t>(axis)]++)
       return c.no("the axes {} are no order of {}", print_shape(axes), print_shape(x));
     y.push_back(x[static_cast<size_t>(axis)]);
   }
-  if (y.size() != x.size()) return c.no("every axis must be named once");
+  if (y.size() != x.size()) return c.no("every axis of {} must be named once", print_shape(x));
   return y;
 }
 
-Result<Shape> view(const Case& c) {
-  const std::vector<int64_t> starts = c.node.integers("starts");
-  const Shape shape = c.node.integers("shape");
-  const Shape& x = c.shape(0);
+Result<Lengths> view(const Case& c) {
+  const Lengths starts = c.node.integers("starts"), shape = c.node.integers("shape");
+  const Lengths& x = c.shape(0);
   if (starts.size() != x.size() || shape.size() != x.size())
     return c.no("a start and a length for each axis of {} are wanted", print_shape(x));
   for (size_t i = 0; i < x.size(); ++i)
@@ -226,342 +238,90 @@ Result<Shape> view(const Case& c) {
   return shape;
 }
 
-Result<Shape> first_axis(const Case& c) {
-  ETCH_TRY(want_rank(c, 0, 1, kMostAxes));
-  const Shape& x = c.shape(0);
-  const bool one = c.node.op == Op::index;
-  const int64_t first = c.node.integer(one ? "at" : "first");
-  const int64_t last = one ? first + 1 : c.node.integer("last");
-  if (first < 0 || first >= last || last > x[0])
-    return c.no("{}..{} is not inside 0..{}", first, last, x[0]);
-  return one ? without_first(x) : with_first(last - first, without_first(x));
-}
-
-Result<Shape> concat(const Case& c) {
-  Shape lead;
-  int64_t last = 0;
-  for (int i = 0; i < c.n_arguments(); ++i) {
-    ETCH_TRY(want_rank(c, i, 1, kMostAxes));
-    lead = ETCH_TRY(broadcast(c, lead, Shape(c.shape(i).begin(), c.shape(i).end() - 1)));
-    last += c.shape(i).back();
+// Operations that circuits do not spell.
+Result<Value> by_graph(const Case& c, Value value) {
+  switch (c.node.op) {
+    case Op::linear_experts:
+      value.shape = ETCH_TRY(linear_experts(c));
+      break;
+    case Op::reshape:
+      value.shape = ETCH_TRY(reshape(c));
+      break;
+    case Op::permute:
+      value.shape = ETCH_TRY(permute(c));
+      break;
+    case Op::view:
+      value.shape = ETCH_TRY(view(c));
+      break;
+    case Op::expert_weights:
+      value.shape = {product(c.shape(0)), 1};
+      return value;
+    default:  // outputs_only
+      value.shape = c.shape(0);
+      if (value.rows == Rows::tokens) value.rows = Rows::outputs;
   }
-  lead.push_back(last);
-  return lead;
+  if (c.node.op != Op::linear_experts) value.kind = c.in(0).kind;
+  return value;
 }
 
-Shape as_rows(const Shape& x) { return x.size() == 1 ? with_first(1, x) : x; }
-
-Result<Shape> stack(const Case& c) {
-  Shape y;
-  for (int i = 0; i < c.n_arguments(); ++i) {
-    ETCH_TRY(want_rank(c, i, 1, kMostAxes));
-    const Shape x = as_rows(c.shape(i));
-    if (i == 0) {
-      y = x;
-    } else if (without_first(x) != without_first(y)) {
-      return c.no("{} does not stand below {}", print_shape(x), print_shape(y));
-    } else {
-      y[0] += x[0];
-    }
+// Weights and biases that stand beside an operation, and forms that a circuit cannot write.
+Status check_beside(const Case& c, const std::vector<Value>& outputs) {
+  for (const char* name : {"weight", "bias"}) {
+    const Value* beside = c.node.op == Op::route ? nullptr : c.named(name);
+    if (!beside) continue;
+    Lengths wanted = outputs[0].shape;
+    if (c.node.op == Op::linear_experts) wanted = {c.shape(2)[0], c.shape(2)[1]};
+    if (!ends_with(wanted, beside->shape))
+      return c.no("the {} {} does not fit {}", name, print_shape(beside->shape),
+                  print_shape(wanted));
   }
-  return y;
-}
-
-Result<Shape> repeat(const Case& c) {
-  ETCH_TRY(want_rank(c, 0, 1, kMostAxes));
-  const int64_t n = c.node.integer("n");
-  if (n < 1) return c.no("{} times", n);
-  Shape y = as_rows(c.shape(0));
-  y[0] *= n;
-  return y;
-}
-
-Result<Shape> embed(const Case& c) {
-  ETCH_TRY(want_rank(c, 0, 2, 2));
-  const Value& ids = c.in(1);
-  if (ids.kind != Value::Kind::ids && ids.kind != Value::Kind::experts)
-    return c.no("the second argument must be ids");
-  Shape y = ids.shape;
-  y.push_back(c.shape(0)[1]);
-  return y;
-}
-
-// q [.., nq, dk], k [.., n, dk], v [.., n, dv]: the leading axis only where there are no rows.
-Result<Shape> attention(const Case& c, Rows rows) {
-  const size_t rank = rows == Rows::once ? 3 : 2;
-  const int n = c.n_arguments();
-  const StateInfo* state = c.state();
-  for (int i = 0; i < n; ++i) ETCH_TRY(want_rank(c, i, i == 0 ? rank : 1, rank));
-  const Shape& q = c.shape(0);
-  const int64_t n_q = q[rank - 2];
-  int64_t n_kv, d_k, d_v;
-  if (state) {
-    ETCH_TRY(want_state(c, {StateInfo::Kind::cache, StateInfo::Kind::latents}));
-    const bool latents = state->kind == StateInfo::Kind::latents;
-    n_kv = latents ? 1 : state->n;
-    d_k = state->d_k;
-    d_v = state->d_v;
-    if (n != 1 && n != (latents ? 2 : 3)) return c.no("{} arguments with state {}", n, state->name);
-    if (n > 1 && product(c.shape(1)) != n_kv * d_k)
-      return c.no("keys {} do not fit {}", print_shape(c.shape(1)), state->name);
-    if (n > 2 && product(c.shape(2)) != n_kv * d_v)
-      return c.no("values {} do not fit {}", print_shape(c.shape(2)), state->name);
-  } else {
-    if (n != 3) return c.no("keys and values, or a state, are needed");
-    ETCH_TRY(want_rank(c, 1, rank, rank));
-    ETCH_TRY(want_rank(c, 2, rank, rank));
-    n_kv = c.shape(1)[rank - 2];
-    d_k = c.shape(1)[rank - 1];
-    d_v = c.shape(2)[rank - 1];
-    if (c.shape(2)[rank - 2] != n_kv) return c.no("keys and values differ in heads");
-    if (rank == 3 && c.shape(1)[0] != c.shape(2)[0]) return c.no("keys and values differ in rows");
+  if (c.node.op == Op::mix && c.in(1).kind != Value::Kind::experts)
+    return c.no("the second argument must be experts");
+  if (c.node.op == Op::mix && c.shape(0)[0] != c.shape(1)[0])
+    return c.no("{} by {} experts", print_shape(c.shape(0)), c.shape(1)[0]);
+  if (c.node.op == Op::attention && !c.state() && c.shape(1)[0] != c.shape(2)[0])
+    return c.no("keys {} and values {}", print_shape(c.shape(1)), print_shape(c.shape(2)));
+  // The state of compress holds x and s of the last tokens, side by side.
+  if (c.node.op == Op::compress) {
+    const int64_t width = c.shape(0)[0], block = c.node.integer("block");
+    const int64_t n = (c.node.truth("overlap") ? 2 : 1) * block;
+    if (block < 1 || c.state()->n < n - 1 || c.state()->d_k != 2 * width)
+      return c.no("{} must be last({}, {})", c.state()->name, n, 2 * width);
   }
-  if (q[rank - 1] != d_k) return c.no("queries {} meet keys of {}", print_shape(q), d_k);
-  if (n_q % n_kv != 0) return c.no("{} query heads share {} key heads", n_q, n_kv);
-  if (const Value* sinks = c.named("sinks"); sinks && sinks->shape != Shape{n_q})
-    return c.no("sinks {} for {} heads", print_shape(sinks->shape), n_q);
-  if (const Value* bias = c.named("relative"); bias)
-    if (bias->shape.size() != 2 || bias->shape[1] != n_q)
-      return c.no("relative {} for {} heads", print_shape(bias->shape), n_q);
-  if (!c.node.find("scale")) return c.no("the scale is missing");
-  return with_last(q, d_v);
-}
-
-Status append(const Case& c) {
-  ETCH_TRY(
-      want_state(c, {StateInfo::Kind::cache, StateInfo::Kind::latents, StateInfo::Kind::index}));
-  const StateInfo& state = *c.state();
-  if (product(c.shape(0)) != state.n * state.d_k)
-    return c.no("keys {} do not fit {}", print_shape(c.shape(0)), state.name);
-  const bool values = state.kind == StateInfo::Kind::cache;
-  if (values != (c.n_arguments() == 2))
-    return c.no("{} arguments for {}", c.n_arguments(), state.name);
-  if (values && product(c.shape(1)) != state.n * state.d_v)
-    return c.no("values {} do not fit {}", print_shape(c.shape(1)), state.name);
   return {};
 }
 
-// One selection for all heads, or, without weights, one for each.
-Result<Shape> select(const Case& c) {
-  ETCH_TRY(want_state(c, {StateInfo::Kind::index}));
-  ETCH_TRY(want_rank(c, 0, 2, 2));
-  const StateInfo& state = *c.state();
-  if (c.shape(0)[1] != state.d_k || product(c.shape(1)) != state.n * state.d_k)
-    return c.no("queries {} and keys {} do not fit {}", print_shape(c.shape(0)),
-                print_shape(c.shape(1)), state.name);
-  const Value* weights = c.named("weights");
-  if (weights && product(weights->shape) != c.shape(0)[0])
-    return c.no("weights {} for {} queries", print_shape(weights->shape), c.shape(0)[0]);
-  if (c.node.integer("top") < 1) return c.no("top must be at least 1");
-  return weights ? Shape{} : Shape{c.shape(0)[0]};
-}
-
-Result<Shape> conv1d(const Case& c) {
-  ETCH_TRY(want_state(c, {StateInfo::Kind::last}));
-  ETCH_TRY(want_rank(c, 0, 1, 1));
-  ETCH_TRY(want_rank(c, 1, 2, 2));
-  const Shape& w = c.shape(1);
-  const int64_t back = (w[1] - 1) * c.node.integer("dilation", 1);
-  if (w[0] != c.shape(0)[0] || c.state()->d_k != w[0] || c.state()->n != back)
-    return c.no("{} with a weight of {} and {}", print_shape(c.shape(0)), print_shape(w),
-                c.state()->name);
-  return c.shape(0);
-}
-
-Result<Shape> shift(const Case& c) {
-  ETCH_TRY(want_state(c, {StateInfo::Kind::last}));
-  if (c.state()->n != 1 || c.state()->d_k != product(c.shape(0)))
-    return c.no("{} and {}", print_shape(c.shape(0)), c.state()->name);
-  return c.shape(0);
-}
-
-Result<Shape> linear_attention(const Case& c) {
-  ETCH_TRY(want_state(c, {StateInfo::Kind::matrix}));
-  for (int i = 0; i < 3; ++i) ETCH_TRY(want_rank(c, i, 2, 2));
-  const StateInfo& s = *c.state();
-  const Shape &q = c.shape(0), &k = c.shape(1), &v = c.shape(2);
-  if (q != k || q[1] != s.d_k || s.n % q[0] != 0 || v != Shape{s.n, s.d_v})
-    return c.no("q {}, k {}, v {} and {}", print_shape(q), print_shape(k), print_shape(v), s.name);
-  const Shape per_head = {s.n}, per_key = {s.n, s.d_k};
-  if (const Value* a = c.named("log_decay"); a && a->shape != per_head && a->shape != per_key)
-    return c.no("log_decay {} for {}", print_shape(a->shape), s.name);
-  if (const Value* b = c.named("beta"); b && product(b->shape) != s.n)
-    return c.no("beta {} for {}", print_shape(b->shape), s.name);
-  for (const char* name : {"remove", "insert"})
-    if (const Value* r = c.named(name); r && r->shape != per_key)
-      return c.no("{} {} for {}", name, print_shape(r->shape), s.name);
-  if (!c.named("remove") != !c.named("insert")) return c.no("remove and insert belong together");
-  return v;
-}
-
-// The state holds x and s of the last tokens, side by side.
-Result<Shape> compress(const Case& c) {
-  ETCH_TRY(want_state(c, {StateInfo::Kind::last}));
-  ETCH_TRY(want_rank(c, 0, 1, 1));
-  const int64_t block = c.node.integer("block"), width = c.shape(0)[0];
-  const bool overlap = c.node.truth("overlap");
-  if (block < 1 || c.shape(1) != c.shape(0) || (overlap && width % 2 != 0))
-    return c.no("blocks of {} of {} by {}", block, print_shape(c.shape(0)),
-                print_shape(c.shape(1)));
-  if (c.state()->n < (overlap ? 2 : 1) * block - 1 || c.state()->d_k != 2 * width)
-    return c.no("{} must be last({}, {})", c.state()->name, (overlap ? 2 : 1) * block, 2 * width);
-  return Shape{overlap ? width / 2 : width};
-}
-
-Result<Shape> route(const Case& c) {
-  ETCH_TRY(want_rank(c, 0, 1, 1));
-  const int64_t n = c.shape(0)[0], top = c.node.integer("top");
-  const int64_t groups = c.node.integer("groups", 1), best = c.node.integer("top_groups", groups);
-  if (top < 1 || top > n) return c.no("{} of {} experts", top, n);
-  if (groups < 1 || n % groups != 0 || best < 1 || best > groups || best * (n / groups) < top)
-    return c.no("{} experts in {} groups, {} groups and {} experts chosen", n, groups, best, top);
-  if (const Value* bias = c.named("bias"); bias && product(bias->shape) != n)
-    return c.no("bias {} for {} experts", print_shape(bias->shape), n);
-  if (const Value* chosen = c.named("chosen"))
-    if (chosen->kind != Value::Kind::ids || product(chosen->shape) != top)
-      return c.no("chosen must be {} ids", top);
-  return Shape{top};
-}
-
-Result<Shape> mix(const Case& c) {
-  ETCH_TRY(want_rank(c, 0, 1, kMostAxes));
-  if (c.in(1).kind != Value::Kind::experts || c.shape(0)[0] != c.shape(1)[0])
-    return c.no("{} by {} experts", print_shape(c.shape(0)),
-                c.shape(1).empty() ? 0 : c.shape(1)[0]);
-  return without_first(c.shape(0));
-}
-
-Result<Shape> shape_of(const Case& c, Rows rows) {
-  switch (c.node.op) {
-    case Op::sum:
-      ETCH_TRY(want_rank(c, 0, 1, kMostAxes));
-      return with_last(c.shape(0), 1);
-    case Op::softmax:
-    case Op::rmsnorm:
-    case Op::layernorm:
-    case Op::l2norm:
-      return norm(c);
-    case Op::embed:
-      return embed(c);
-    case Op::linear:
-      return linear(c);
-    case Op::matmul:
-      return matmul(c);
-    case Op::rope:
-      ETCH_TRY(want_rank(c, 0, 1, kMostAxes));
-      if (c.node.rotary() < 0) return c.no("a rotary encoding is needed");
-      if (const int64_t dims = c.graph.rotaries[static_cast<size_t>(c.node.rotary())].dims;
-          dims > c.shape(0).back())
-        return c.no("{} entries cannot be turned in {}", dims, print_shape(c.shape(0)));
-      return c.shape(0);
-    case Op::route:
-      return route(c);
-    case Op::mix:
-      return mix(c);
-    case Op::heads:
-      return heads(c);
-    case Op::merge:
-      return merge(c);
-    case Op::transpose:
-      ETCH_TRY(want_rank(c, 0, 2, 2));
-      return Shape{c.shape(0)[1], c.shape(0)[0]};
-    case Op::index:
-    case Op::slice:
-      return first_axis(c);
-    case Op::concat:
-      return concat(c);
-    case Op::stack:
-      return stack(c);
-    case Op::repeat:
-      return repeat(c);
-    case Op::zeros:
-      return c.node.integers("shape");
-    case Op::attention:
-      return attention(c, rows);
-    case Op::select:
-      return select(c);
-    case Op::conv1d:
-      return conv1d(c);
-    case Op::shift:
-      return shift(c);
-    case Op::linear_attention:
-      return linear_attention(c);
-    case Op::compress:
-      return compress(c);
-    case Op::reshape:
-      return reshape(c, c.node.integers("shape"));
-    case Op::permute:
-      return permute(c);
-    case Op::view:
-      return view(c);
-    case Op::linear_experts:
-      return linear_experts(c);
-    case Op::expert_weights:
-      return Shape{product(c.shape(0)), 1};
-    case Op::pool:
-    case Op::outputs_only:
-      return c.shape(0);
-    default:
-      return elementwise(c);
-  }
-}
-
-Result<std::vector<Value>> split(const Case& c, Value value) {
-  ETCH_TRY(want_rank(c, 0, 1, kMostAxes));
-  std::vector<Value> outputs;
-  int64_t total = 0;
-  for (const int64_t size : c.node.integers("sizes")) {
-    if (size < 1) return c.no("a piece of {}", size);
-    value.shape = with_last(c.shape(0), size);
-    outputs.push_back(value);
-    total += size;
-  }
-  if (total != c.shape(0).back())
-    return c.no("pieces of {} do not make {}", total, c.shape(0).back());
-  return outputs;
-}
-
-Value::Kind kind_of(const Case& c) {
-  const auto is_ids = [&](int i) { return c.in(i).kind == Value::Kind::ids; };
-  switch (c.node.op) {
-    case Op::route:
+Value::Kind kind_of(Type::Kind kind) {
+  switch (kind) {
+    case Type::Kind::ids:
+    case Type::Kind::positions:
+      return Value::Kind::ids;
+    case Type::Kind::experts:
       return Value::Kind::experts;
-    case Op::select:
+    case Type::Kind::selection:
       return Value::Kind::selection;
-    case Op::mod:
-    case Op::div:
-      return is_ids(0) && keeps_ids(c) ? Value::Kind::ids : Value::Kind::real;
-    case Op::outputs_only:
-      return c.in(0).kind;
-    case Op::embed:
-    case Op::reshape:
-    case Op::permute:
-    case Op::view:
-    case Op::index:
-    case Op::slice:
-    case Op::heads:
-    case Op::merge:
-      return is_ids(0) ? Value::Kind::ids : Value::Kind::real;
-    default:
-      return Value::Kind::real;
+    case Type::Kind::real:
+      break;
   }
+  return Value::Kind::real;
 }
 
 bool is_source(Op op) { return op == Op::input || op == Op::weight || op == Op::constant; }
-
-Status check_axes(const Case& c, const Value& value) {
-  if (value.shape.size() > kMostAxes)
-    return c.no("the result {} has more than {} axes", print_shape(value.shape), kMostAxes);
-  const int64_t elements = product(value.shape);
-  if (elements < 1 || elements > kMostElements)
-    return c.no("the result {} is empty or too large", print_shape(value.shape));
-  return {};
-}
 
 }  // namespace
 
 std::string print_shape(const std::vector<int64_t>& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
+Status check_shape(const std::vector<int64_t>& shape) {
+  if (shape.size() > kMostAxes)
+    return fail(ErrorKind::usage, "the shape {} has more than {} axes", print_shape(shape),
+                kMostAxes);
+  const int64_t elements = product(shape);
+  if (elements < 1 || elements > kMostElements)
+    return fail(ErrorKind::usage, "the shape {} is empty or too large", print_shape(shape));
+  return {};
 }
 
 Result<std::vector<Value>> infer(const Graph& graph, const Node& node) {
@@ -573,30 +333,30 @@ Result<std::vector<Value>> infer(const Graph& graph, const Node& node) {
   }
   const RowsOfValue in = ETCH_TRY(rows_of_inputs(c));
   if (c.state() && in.rows == Rows::once) return c.no("a state needs tokens");
-  Value value{.kind = kind_of(c), .rows = in.rows, .block = in.block};
-  if (value.kind == Value::Kind::ids) value.dtype = DType::i32;
-  switch (node.op) {
-    case Op::append:
-      ETCH_TRY(append(c));
-      return outputs;
-    case Op::split:
-      return split(c, value);
-    case Op::outputs_only:
-      if (in.rows == Rows::tokens) value.rows = Rows::outputs;
-      break;
-    case Op::pool:
-      if (node.symbol("kind", Symbol::none) != Symbol::none) value.rows = Rows::sequences;
-      break;
-    case Op::compress:
-      value.rows = Rows::blocks;
-      value.block = node.integer("block");
-      break;
-    default:
-      break;
+  Value value{.rows = in.rows, .block = in.block};
+  if (info(node.op).family == OpFamily::graph) {
+    outputs.push_back(ETCH_TRY(by_graph(c, value)));
+  } else {
+    const bool tokens_first = node.op == Op::attention && in.rows == Rows::once;
+    for (const Type& type : ETCH_TRY(by_rule(c, tokens_first))) {
+      value.kind = kind_of(type.kind);
+      value.shape = numbers(type.shape);
+      if (type.row == Type::Row::sequence) value.rows = Rows::sequences;
+      if (type.row == Type::Row::block) {
+        value.rows = Rows::blocks;
+        value.block = node.integer("block");
+      }
+      if (tokens_first) value.shape.insert(value.shape.begin(), c.shape(0)[0]);
+      // Without weights every query head chooses for itself.
+      if (node.op == Op::select && !c.named("weights")) value.shape = {c.shape(0)[0]};
+      outputs.push_back(value);
+    }
   }
-  value.shape = ETCH_TRY(shape_of(c, in.rows));
-  ETCH_TRY(check_axes(c, value));
-  outputs.push_back(value);
+  ETCH_TRY(check_beside(c, outputs));
+  for (Value& output : outputs) {
+    if (output.kind == Value::Kind::ids) output.dtype = DType::i32;
+    ETCH_TRY(check_shape(output.shape).context(name(node.op)));
+  }
   return outputs;
 }
 

@@ -13,6 +13,9 @@ namespace etch {
 // shape. Inputs of a graph, weights and constants say themselves what they are.
 Result<std::vector<Value>> infer(const Graph& graph, const Node& node);
 
+// At most four axes, none empty, and a number of elements that a byte count can hold.
+Status check_shape(const std::vector<int64_t>& shape);
+
 std::string print_shape(const std::vector<int64_t>& shape);  // "[4, 16]"; "[]" for a scalar
 
 }  // namespace etch

@@ -103,6 +103,7 @@ struct Verifier {
     const bool one = node.inputs.empty() && node.outputs.size() == 1;
     if (!one) return broken("n{} {} makes one value from nothing", id, name(node.op));
     const Value& value = graph.value(node.outputs[0]);
+    ETCH_TRY(check_shape(value.shape).context(value.name));
     if (node.op == Op::weight) {
       if (!inside(node.integer("source", -1), graph.weights))
         return broken("n{}: no such weight", id);
@@ -169,21 +170,22 @@ Status verify_weight(const WeightSource& weight, int64_t file_bytes) {
   const PartData& data = weight.data;
   if (data.shape.empty() || data.shape.size() > 3)
     return broken("a weight has one to three axes, not {}", print_shape(data.shape));
-  int64_t elements = 1;
-  for (const int64_t length : data.shape)
-    if (length < 1 || __builtin_mul_overflow(elements, length, &elements) ||
-        elements > (int64_t{1} << 46))
-      return broken("a weight of the shape {}", print_shape(data.shape));
+  ETCH_TRY(check_shape(data.shape));
   const DTypeInfo& type = info(data.dtype);
   if (!type.decode) return broken("weights of {} cannot be decoded", type.name);
   if (data.shape.back() % type.block_elements != 0)
     return broken("rows of {} are no whole {} blocks", data.shape.back(), type.name);
   if (weight.kind == WeightSource::Kind::memory)
     return weight.memory ? Status{} : broken("a weight in memory has no address");
-  const int64_t pieces = data.shape.size() == 3 ? data.shape[0] : 1;
-  if (static_cast<int64_t>(data.offsets.size()) != pieces)
-    return broken("{} offsets for {}", data.offsets.size(), print_shape(data.shape));
-  const int64_t bytes = row_bytes(data.dtype, elements / pieces);
+  // One offset, or one for each first index: matrices of a stack, rows of its biases.
+  const bool stack = data.shape.size() == 3;
+  const int64_t first = data.shape.size() == 1 ? 1 : data.shape[0];
+  const int64_t pieces = static_cast<int64_t>(data.offsets.size());
+  if (pieces != first && (stack || pieces != 1))
+    return broken("{} offsets for {}", pieces, print_shape(data.shape));
+  int64_t rows = 1;
+  for (size_t i = 0; i + 1 < data.shape.size(); ++i) rows *= data.shape[i];
+  const int64_t bytes = rows / pieces * row_bytes(data.dtype, data.shape.back());
   for (const int64_t offset : data.offsets)
     if (offset < 0 || offset > file_bytes || bytes > file_bytes - offset)
       return broken("bytes {} + {} of a weight lie outside the file of {}", offset, bytes,
