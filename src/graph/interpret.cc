@@ -6,6 +6,10 @@
 namespace etch {
 namespace {
 
+using plain::Frame;
+using plain::StepRows;
+using plain::Wire;
+
 Status check_rows(std::span<const InterpretRow> rows) {
   std::map<int32_t, int32_t> last;  // position of each sequence's latest row
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -89,7 +93,7 @@ struct Interpreter {
         return {};
       }
       default:
-        return evaluation_of<T>(node.op)(frame);
+        return plain::evaluation_of<T>(node.op)(frame);
     }
   }
 

@@ -4,32 +4,33 @@
 
 #include "base/check.h"
 
-namespace etch {
+namespace etch::plain {
 namespace {
 
-const uint8_t* matrix_bytes(const Graph& graph, const WeightSource& weight, int64_t matrix) {
-  const std::vector<int64_t>& shape = weight.data.shape;
-  if (weight.kind == WeightSource::Kind::memory) {
-    const int64_t rows = shape.size() == 1 ? 1 : shape[shape.size() - 2];
-    return weight.memory + matrix * rows * row_bytes(weight.data.dtype, shape.back());
-  }
-  return graph.model->bytes().data() + weight.data.offsets[static_cast<size_t>(matrix)];
+// Where a row of a weight lies; rows of all matrices of a stack are counted through.
+const uint8_t* row_at(const Graph& graph, const WeightSource& weight, int64_t row) {
+  const PartData& data = weight.data;
+  const int64_t bytes = row_bytes(data.dtype, data.shape.back());
+  if (weight.kind == WeightSource::Kind::memory) return weight.memory + row * bytes;
+  int64_t n_rows = 1;
+  for (size_t i = 0; i + 1 < data.shape.size(); ++i) n_rows *= data.shape[i];
+  const int64_t per_piece = n_rows / static_cast<int64_t>(data.offsets.size());
+  return graph.model->bytes().data() + data.offsets[static_cast<size_t>(row / per_piece)] +
+         row % per_piece * bytes;
 }
 
 template <class T>
 void decode_all(const Graph& graph, const WeightSource& weight, Wire<T>& wire) {
-  const PartData& data = weight.data;
-  const int64_t matrices = data.shape.size() == 3 ? data.shape[0] : 1;
-  const int64_t each = wire.width / matrices;
-  std::vector<float> floats(static_cast<size_t>(each));
-  for (int64_t m = 0; m < matrices; ++m) {
-    const uint8_t* bytes = matrix_bytes(graph, weight, m);
-    if (data.dtype == DType::i32) {
+  const int64_t columns = weight.data.shape.back();
+  std::vector<float> floats(static_cast<size_t>(columns));
+  for (int64_t row = 0; row < wire.width / columns; ++row) {
+    const uint8_t* bytes = row_at(graph, weight, row);
+    if (weight.data.dtype == DType::i32) {
       const size_t size = wire.ids.size();
-      wire.ids.resize(size + static_cast<size_t>(each));
-      std::memcpy(wire.ids.data() + size, bytes, static_cast<size_t>(each) * sizeof(int32_t));
+      wire.ids.resize(size + static_cast<size_t>(columns));
+      std::memcpy(wire.ids.data() + size, bytes, static_cast<size_t>(columns) * sizeof(int32_t));
     } else {
-      info(data.dtype).decode(bytes, floats.data(), each);
+      info(weight.data.dtype).decode(bytes, floats.data(), columns);
       wire.real.insert(wire.real.end(), floats.begin(), floats.end());
     }
   }
@@ -124,7 +125,6 @@ MatrixRows<T>::MatrixRows(Frame<T>& frame, int input) : graph_(frame.graph) {
     numbers_ = frame.wire(v).real.data();
     return;
   }
-  row_bytes_ = row_bytes(value.dtype, n_columns_);
   floats_.resize(static_cast<size_t>(n_columns_));
   decoded_.resize(static_cast<size_t>(n_columns_));
 }
@@ -132,7 +132,7 @@ MatrixRows<T>::MatrixRows(Frame<T>& frame, int input) : graph_(frame.graph) {
 template <class T>
 const T* MatrixRows<T>::row(int64_t matrix, int64_t i) {
   if (!weight_) return numbers_ + (matrix * n_rows_ + i) * n_columns_;
-  const uint8_t* bytes = matrix_bytes(graph_, *weight_, matrix) + i * row_bytes_;
+  const uint8_t* bytes = row_at(graph_, *weight_, matrix * n_rows_ + i);
   info(weight_->data.dtype).decode(bytes, floats_.data(), n_columns_);
   decoded_.assign(floats_.begin(), floats_.end());
   return decoded_.data();
@@ -143,4 +143,4 @@ template struct Frame<double>;
 template class MatrixRows<float>;
 template class MatrixRows<double>;
 
-}  // namespace etch
+}  // namespace etch::plain

@@ -11,7 +11,7 @@
 #include "graph/graph.h"
 #include "graph/interpret.h"
 
-namespace etch {
+namespace etch::plain {
 
 // A value's numbers in one step.
 template <class T>
@@ -85,43 +85,10 @@ class MatrixRows {
   const Graph& graph_;
   const WeightSource* weight_ = nullptr;  // or the numbers of a wire
   const T* numbers_ = nullptr;
-  int64_t n_rows_ = 0, n_columns_ = 0, row_bytes_ = 0;
+  int64_t n_rows_ = 0, n_columns_ = 0;
   std::vector<float> floats_;
   std::vector<T> decoded_;
 };
-
-// ---- sums: element k goes to partial k mod 16, then the pairwise tree (arithmetic.md section 3)
-
-constexpr int kPartials = 16;
-
-template <class T>
-T add_partials(T (&p)[kPartials]) {
-  for (int half = kPartials / 2; half >= 1; half /= 2)
-    for (int i = 0; i < half; ++i) p[i] += p[i + half];
-  return p[0] + T(0);
-}
-
-// stride: of b, so that columns can be summed over too.
-template <class T>
-T dot(const T* a, const T* b, int64_t n, int64_t stride = 1) {
-  T p[kPartials] = {};
-  for (int64_t k = 0; k < n; ++k)
-    p[k % kPartials] = std::fma(a[k], b[k * stride], p[k % kPartials]);
-  return add_partials(p);
-}
-
-template <class T>
-T total(const T* x, int64_t n) {
-  T p[kPartials] = {};
-  for (int64_t k = 0; k < n; ++k) p[k % kPartials] += x[k];
-  return add_partials(p);
-}
-
-// libm in double, rounded once.
-template <class T>
-T exponential(T x) {
-  return static_cast<T>(std::exp(static_cast<double>(x)));
-}
 
 // ---- the operations (one file each, or one for a small family)
 
@@ -130,4 +97,4 @@ using Evaluation = Status (*)(Frame<T>&);
 template <class T>
 Evaluation<T> evaluation_of(Op op);  // table.cc
 
-}  // namespace etch
+}  // namespace etch::plain

@@ -14,27 +14,27 @@ Status check_id(const Node& node, int64_t id, int64_t n) {
 
 }  // namespace
 
-// y[.., o] = sum over k of W[o, k] x[.., k] + bias; a stack of matrices takes one line of x each.
+// y[.., o] = sum over k of W[o, k] x[.., k] + bias; of a stack of matrices, line i of x takes the
+// i-th.
 template <class T>
 Status linear(Frame<T>& f) {
   const Wire<T>& x = f.in(0);
   const Wire<T>* bias = f.named("bias");
   Wire<T>& y = f.out();
   MatrixRows<T> weight(f, 1);
+  const std::vector<int64_t>& shape = f.type(1).shape;
+  const int64_t n_matrices = shape.size() == 3 ? shape[0] : 1;
   const int64_t n_in = weight.columns(), n_out = weight.count(), lines = x.width / n_in;
-  const bool stack = f.type(1).shape.size() == 3;
-  for (int64_t matrix = 0; matrix < (stack ? lines : 1); ++matrix) {
-    const int64_t first = stack ? matrix : 0, last = stack ? matrix + 1 : lines;
+  for (int64_t matrix = 0; matrix < n_matrices; ++matrix)
     for (int64_t o = 0; o < n_out; ++o) {
       const T* w = weight.row(matrix, o);
       for (int64_t r = 0; r < y.rows; ++r)
-        for (int64_t line = first; line < last; ++line) {
+        for (int64_t line = matrix; line < lines; line += n_matrices) {
           const T product = dot(w, x.row(r) + line * n_in, n_in);
           const int64_t at = line * n_out + o;
           y.row(r)[at] = bias ? product + bias->row(0)[at % bias->width] : product;
         }
     }
-  }
   return {};
 }
 
@@ -78,7 +78,7 @@ Status matmul(Frame<T>& f) {
   for (int64_t r = 0; r < y.rows; ++r)
     for (int64_t i = 0; i < m; ++i)
       for (int64_t j = 0; j < n; ++j)
-        y.row(r)[i * n + j] = dot(a.row(r) + i * k, b.row(r) + j, k, n);
+        y.row(r)[i * n + j] = dot_column(a.row(r) + i * k, b.row(r) + j, k, n);
   return {};
 }
 

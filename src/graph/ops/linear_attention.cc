@@ -14,7 +14,7 @@ namespace {
 template <class T>
 std::vector<T> times(const std::vector<T>& s, const T* x, int64_t d_k, int64_t d_v) {
   std::vector<T> y;
-  for (int64_t c = 0; c < d_v; ++c) y.push_back(dot(x, s.data() + c, d_k, d_v));
+  for (int64_t c = 0; c < d_v; ++c) y.push_back(dot_column(x, s.data() + c, d_k, d_v));
   return y;
 }
 

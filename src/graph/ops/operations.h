@@ -3,6 +3,7 @@
 #pragma once
 
 #include "graph/ops/frame.h"
+#include "graph/ops/sums.h"
 
 namespace etch::plain {
 

@@ -1,6 +1,6 @@
 #include "graph/ops/operations.h"
 
-namespace etch {
+namespace etch::plain {
 
 template <class T>
 Evaluation<T> evaluation_of(Op op) {
@@ -24,31 +24,31 @@ Evaluation<T> evaluation_of(Op op) {
     case Op::softplus:
     case Op::clamp:
     case Op::softcap:
-      return plain::elementwise<T>;
+      return elementwise<T>;
     case Op::sum:
-      return plain::sum<T>;
+      return sum<T>;
     case Op::softmax:
-      return plain::softmax<T>;
+      return softmax<T>;
     case Op::rmsnorm:
     case Op::layernorm:
     case Op::l2norm:
-      return plain::norm<T>;
+      return norm<T>;
     case Op::embed:
-      return plain::embed<T>;
+      return embed<T>;
     case Op::linear:
-      return plain::linear<T>;
+      return linear<T>;
     case Op::linear_experts:
-      return plain::linear_experts<T>;
+      return linear_experts<T>;
     case Op::matmul:
-      return plain::matmul<T>;
+      return matmul<T>;
     case Op::rope:
-      return plain::rope<T>;
+      return rope<T>;
     case Op::route:
-      return plain::route<T>;
+      return route<T>;
     case Op::expert_weights:
-      return plain::expert_weights<T>;
+      return expert_weights<T>;
     case Op::mix:
-      return plain::mix<T>;
+      return mix<T>;
     case Op::heads:
     case Op::merge:
     case Op::transpose:
@@ -59,30 +59,30 @@ Evaluation<T> evaluation_of(Op op) {
     case Op::permute:
     case Op::view:
     case Op::outputs_only:
-      return plain::copy<T>;
+      return copy<T>;
     case Op::concat:
     case Op::stack:
-      return plain::join<T>;
+      return join<T>;
     case Op::split:
-      return plain::split<T>;
+      return split<T>;
     case Op::zeros:
-      return plain::zeros<T>;
+      return zeros<T>;
     case Op::attention:
-      return plain::attention<T>;
+      return attention<T>;
     case Op::append:
-      return plain::append<T>;
+      return append<T>;
     case Op::select:
-      return plain::select<T>;
+      return select<T>;
     case Op::conv1d:
-      return plain::conv1d<T>;
+      return conv1d<T>;
     case Op::shift:
-      return plain::shift<T>;
+      return shift<T>;
     case Op::linear_attention:
-      return plain::linear_attention<T>;
+      return linear_attention<T>;
     case Op::compress:
-      return plain::compress<T>;
+      return compress<T>;
     case Op::pool:
-      return plain::pool<T>;
+      return pool<T>;
     case Op::input:
     case Op::weight:
     case Op::constant:
@@ -94,4 +94,4 @@ Evaluation<T> evaluation_of(Op op) {
 template Evaluation<float> evaluation_of(Op);
 template Evaluation<double> evaluation_of(Op);
 
-}  // namespace etch
+}  // namespace etch::plain

@@ -30,9 +30,9 @@ bool is_identity(const Node& node) {
 
 // The numbers of a node whose inputs are constants, by its plain evaluation.
 std::vector<float> evaluate(const Graph& graph, const Node& node) {
-  const StepRows no_rows({});
+  const plain::StepRows no_rows({});
   KeptStates no_states;
-  std::vector<Wire<float>> wires(graph.values.size());
+  std::vector<plain::Wire<float>> wires(graph.values.size());
   for (const ValueId v : node.inputs) {
     const auto& values = std::get<std::vector<float>>(*graph.maker(v).find("values"));
     wires[static_cast<size_t>(v)] = {.ready = true,
@@ -42,8 +42,8 @@ std::vector<float> evaluate(const Graph& graph, const Node& node) {
                                      .ids = {},
                                      .chosen = {}};
   }
-  Frame<float> frame{graph, no_rows, no_states, wires, &node};
-  return evaluation_of<float>(node.op)(frame).has_value() ? std::move(frame.out().real)
+  plain::Frame<float> frame{graph, no_rows, no_states, wires, &node};
+  return plain::evaluation_of<float>(node.op)(frame).has_value() ? std::move(frame.out().real)
                                                           : std::vector<float>{};
 }
 
