@@ -7,38 +7,10 @@
 #include "circuit/walk.h"
 #include "graph/builder.h"
 #include "graph/infer.h"
+#include "graph/language.h"
 
 namespace etch {
 namespace {
-
-// The attributes that hold what the language writes as an operation's numbers and words, in order.
-// Numbers beside wires of elementwise operations are `left` and `right` instead.
-std::vector<std::string_view> number_names(Op op) {
-  switch (op) {
-    case Op::clamp:
-      return {"lo", "hi"};
-    case Op::softcap:
-      return {"cap"};
-    case Op::rmsnorm:
-    case Op::layernorm:
-    case Op::l2norm:
-      return {"eps"};
-    case Op::heads:
-      return {"n"};
-    case Op::split:
-      return {"sizes"};
-    case Op::index:
-      return {"at"};
-    case Op::slice:
-      return {"first", "last"};
-    case Op::repeat:
-      return {"n", "kind"};
-    case Op::pool:
-      return {"kind"};
-    default:
-      return {};
-  }
-}
 
 AttributeValue number_value(const Operand& operand) {
   if (operand.is_integer) return operand.length.constant();
@@ -49,11 +21,29 @@ AttributeValue number_value(const Operand& operand) {
 PartData element_of(const PartData& whole, int64_t element) {
   PartData data = whole;
   data.shape.erase(data.shape.begin());
-  if (whole.shape.size() == 3) {
+  if (data.shape.empty()) data.shape = {1};
+  if (whole.offsets.size() > 1) {
     data.offsets = {whole.offsets[static_cast<size_t>(element)]};
   } else {
-    data.offsets[0] += element * row_bytes(whole.dtype, whole.shape.back());
+    const int64_t row = whole.shape.size() == 1 ? 1 : whole.shape.back();
+    data.offsets[0] += element * row_bytes(whole.dtype, row);
   }
+  return data;
+}
+
+// Scales of a stack, [n], as a table of n rows or as n lines, [n, 1].
+PartData as_column(PartData data) {
+  if (data.shape[0] > 1) data.shape.push_back(1);
+  return data;
+}
+
+// Rows that lie one behind another need one offset, whoever listed them one by one.
+PartData joined(PartData data) {
+  if (data.shape.size() != 2) return data;
+  const int64_t pitch = row_bytes(data.dtype, data.shape.back());
+  for (size_t i = 1; i < data.offsets.size(); ++i)
+    if (data.offsets[i] != data.offsets[i - 1] + pitch) return data;
+  data.offsets.resize(1);
   return data;
 }
 
@@ -132,12 +122,20 @@ class GraphSink : public FlowSink {
     return weight(biases_, {operand.id, operand.element}, *p.bias,
                   name_of(p, operand.element) + ".bias");
   }
+  ValueId scale(const Operand& operand) {
+    const BoundPart& p = part(operand.id);
+    if (!p.scale) return kNoValue;
+    const int64_t element = p.scale->shape[0] > 1 ? operand.element : -1;
+    return weight(scales_, {operand.id, element}, element < 0 ? as_column(*p.scale) : *p.scale,
+                  name_of(p, element) + ".scale");
+  }
   ValueId weight(std::map<Key, ValueId>& known, Key key, const PartData& data,
                  const std::string& name) {
     const auto [at, first_use] = known.try_emplace(key, kNoValue);
     const int64_t element = key.second;
     if (first_use)
-      at->second = builder_.weight(name, {.data = element < 0 ? data : element_of(data, element)});
+      at->second =
+          builder_.weight(name, {.data = joined(element < 0 ? data : element_of(data, element))});
     return at->second;
   }
   static std::string name_of(const BoundPart& p, int64_t element) {
@@ -159,7 +157,7 @@ class GraphSink : public FlowSink {
     std::vector<ValueId> arguments;
     std::vector<Attribute> attributes;
     std::vector<NamedWire> wires;
-    const std::vector<std::string_view> names = number_names(op);
+    const std::span<const std::string_view> names = number_names(op);
     size_t next_name = 0;
     for (size_t i = 0; i < application.arguments.size(); ++i) {
       const Operand& operand = application.arguments[i];
@@ -175,7 +173,8 @@ class GraphSink : public FlowSink {
           } else {
             arguments.push_back(value_of(operand));
           }
-          if (operand.is_part() && takes_bias(op)) wires.push_back({"bias", bias(operand)});
+          if (operand.is_part() && takes_bias(op) && !operand.has_scale)
+            wires.push_back({"bias", bias(operand)});
           if (operand.chosen) attributes.push_back({"divisor", operand.divisor});
           break;
         case Operand::Kind::state:
@@ -207,7 +206,25 @@ class GraphSink : public FlowSink {
         add_number(attributes, name, a.value);
       }
     }
-    return builder_.apply_all(op, std::move(arguments), std::move(attributes), wires);
+    std::vector<ValueId> made =
+        builder_.apply_all(op, std::move(arguments), std::move(attributes), wires);
+    for (const Operand& operand : application.arguments)
+      if (operand.has_scale && takes_bias(op) && !made.empty())
+        made[0] = scaled(application, operand, made[0]);
+    return made;
+  }
+
+  // The factor that a number format carries beside a weight stands between product and bias. Those
+  // of chosen experts are rows of a table.
+  ValueId scaled(const Application& application, const Operand& operand, ValueId y) {
+    ValueId factor = scale(operand), added = bias(operand);
+    if (application.op == Op::linear_experts) {
+      const ValueId experts = value_of(application.arguments[1]);
+      if (builder_.value(factor).shape.size() == 2) factor = builder_.embed(factor, experts);
+      if (added != kNoValue) added = builder_.embed(added, experts);
+    }
+    y = builder_.mul(y, factor);
+    return added == kNoValue ? y : builder_.add(y, added);
   }
 
   // Attributes outlive the walk: their names are those of the tables.
@@ -218,7 +235,6 @@ class GraphSink : public FlowSink {
     return "plain";
   }
 
-  static bool is_norm(Op op) { return op == Op::rmsnorm || op == Op::layernorm; }
   static bool takes_bias(Op op) {
     return is_norm(op) || op == Op::linear || op == Op::linear_experts || op == Op::conv1d;
   }
@@ -254,7 +270,7 @@ class GraphSink : public FlowSink {
   const Binding& binding_;
   Builder builder_;
   std::vector<ValueId> of_wire_;
-  std::map<Key, ValueId> weights_, biases_;
+  std::map<Key, ValueId> weights_, biases_, scales_;
 };
 
 }  // namespace

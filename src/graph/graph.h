@@ -49,7 +49,9 @@ constexpr size_t kMostAxes = 4;
 struct WeightSource {
   enum class Kind : uint8_t { file, memory };
   Kind kind = Kind::file;
-  PartData data;  // file: offsets in the model's mapping; memory: dtype and shape alone
+  // file: offsets in the model's mapping, one, or one for each first index (always so for stacks of
+  // matrices); memory: dtype and shape alone
+  PartData data;
   const uint8_t* memory = nullptr;  // memory: row-major, must outlive whatever runs the graph
 };
 

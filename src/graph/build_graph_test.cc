@@ -1,0 +1,254 @@
+// Whole models: circuits over the files of data/tiny-hf, evaluated plainly, against the logits of
+// other people's implementation.
+#include "graph/build_graph.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <iostream>
+#include <set>
+
+#include "circuit/bind.h"
+#include "circuit/library.h"
+#include "graph/interpret.h"
+#include "graph/passes.h"
+#include "graph/verify.h"
+#include "support/tiny_gguf.h"
+#include "support/tiny_hf.h"
+
+namespace etch {
+namespace {
+
+using Ids = std::vector<int32_t>;
+using Numbers = std::vector<double>;
+
+const CircuitLibrary& circuits() {
+  static const Result<CircuitLibrary> library = load_library();
+  return library.value();
+}
+
+// The file as it is, or a copy with keys of its architecture changed.
+std::shared_ptr<const Model> model_of(
+    const test::TinyHf& reference, const std::vector<std::pair<std::string, uint32_t>>& changes) {
+  if (changes.empty()) return std::make_shared<const Model>(read_model(reference.model).value());
+  const GgufFile file = read_gguf(reference.model).value();
+  GgufContents contents;
+  for (const Key& key : file.keys) contents.set(key.name, key.value);
+  for (const auto& [key, value] : changes) contents.set(reference.arch + "." + key, value);
+  for (const TensorInfo& t : file.tensors)
+    contents.add_tensor(t.name, t.dtype, t.dims, file.data(t));
+  const std::vector<uint8_t> bytes = gguf_bytes(contents, {}).value();
+  return std::make_shared<const Model>(
+      read_model(read_gguf(test::mapping_of(bytes)).value()).value());
+}
+
+struct Bound {
+  Binding binding;
+  Graph main, encode;
+};
+
+// A model in plain evaluation: one step after another, for any number of sequences.
+struct Oracle {
+  const Graph& graph;
+  KeptStates states;
+  Precision precision = Precision::float32;
+
+  Numbers step(const std::vector<InterpretRow>& rows, std::string_view output = "logits") {
+    const Result<Interpreted> y = interpret(graph, rows, states, precision);
+    if (!y.has_value()) {
+      ADD_FAILURE() << y.error().message;
+      return {};
+    }
+    const InterpretedOutput* found = y->find(output);
+    EXPECT_NE(found, nullptr) << graph.name << " has no output " << output;
+    return found ? found->values : Numbers{};
+  }
+};
+
+std::vector<InterpretRow> rows_of(const Ids& ids, int32_t sequence = 0, size_t first = 0,
+                                  size_t count = SIZE_MAX) {
+  std::vector<InterpretRow> rows;
+  for (size_t i = first; i < ids.size() && i - first < count; ++i)
+    rows.push_back({ids[i], sequence, static_cast<int32_t>(i), true});
+  return rows;
+}
+
+size_t best_of(const Numbers& logits, size_t row, size_t n_vocab) {
+  const auto first = logits.begin() + static_cast<int64_t>(row * n_vocab);
+  return static_cast<size_t>(std::max_element(first, first + static_cast<int64_t>(n_vocab)) -
+                             first);
+}
+
+class TinyModels : public testing::TestWithParam<std::string> {
+ protected:
+  // Null where no circuit of etch is for this architecture (yet).
+  std::unique_ptr<Bound> bound(const test::TinyHf& reference,
+                               std::vector<std::pair<std::string, uint32_t>> changes = {}) {
+    const std::shared_ptr<const Model> model = model_of(reference, changes);
+    const auto circuit = find_circuit(circuits(), *model);
+    if (!circuit.has_value()) return nullptr;
+    auto b = std::make_unique<Bound>();
+    Result<Binding> binding = bind(*circuit, model);
+    if (!binding.has_value()) {
+      ADD_FAILURE() << binding.error().message;
+      return nullptr;
+    }
+    b->binding = std::move(*binding);
+    b->main = graph_of(b->binding, "");
+    if ((*circuit)->flow("encode")) b->encode = graph_of(b->binding, "encode");
+    return b;
+  }
+
+  static Graph graph_of(const Binding& binding, std::string_view flow) {
+    Result<Graph> graph = build_graph(binding, flow);
+    EXPECT_TRUE(graph.has_value()) << graph.error().message;
+    if (!graph.has_value()) return {};
+    const Status ok = verify(*graph);
+    EXPECT_TRUE(ok.has_value()) << ok.error().message;
+    return std::move(*graph);
+  }
+
+  // States with the text that the encoder reads, for sequence 0.
+  static KeptStates encoded(const Bound& b, const test::TinyHf& reference, size_t which) {
+    KeptStates states;
+    if (reference.encoder_token_ids.empty()) return states;
+    const auto done = interpret(b.encode, rows_of(reference.encoder_token_ids[which]), states);
+    EXPECT_TRUE(done.has_value()) << done.error().message;
+    return states;
+  }
+};
+
+// The published file of a sliding-window model lacks the key: the test adds what config.json says.
+std::vector<std::pair<std::string, uint32_t>> changes_for(const std::string& name) {
+  if (name == "mistral") return {{"attention.sliding_window", 12}};
+  return {};
+}
+
+TEST_P(TinyModels, GiveTheLogitsOfTheirAuthors) {
+  const test::TinyHf reference = test::tiny_hf(GetParam());
+  const auto changes = changes_for(reference.name);
+  if ((!reference.gguf_tells_all && changes.empty()) || reference.logits.empty())
+    GTEST_SKIP() << "its file does not tell all";
+  const std::unique_ptr<Bound> b = bound(reference, changes);
+  if (!b) GTEST_SKIP() << "no circuit is for it";
+
+  const Ids& ids = reference.token_ids[0];
+  const KeptStates start = encoded(*b, reference, 0);
+  const double deviation = test::standard_deviation(reference.logits);
+  const size_t n_vocab = reference.logits.size() / ids.size();
+
+  const Numbers whole = Oracle{b->main, start}.step(rows_of(ids));
+  ASSERT_EQ(whole.size(), reference.logits.size());
+  const double distance = test::distance(whole, reference.logits);
+  EXPECT_LE(distance, reference.tolerance);
+  for (size_t i = 0; i < ids.size(); ++i)
+    if (reference.argmax_margin[0][i] > 2 * reference.tolerance * deviation)
+      EXPECT_EQ(best_of(whole, i, n_vocab), static_cast<size_t>(reference.argmax[0][i])) << i;
+
+  // One by one, and in pieces of 7: the same bits.
+  for (const size_t piece : {size_t{1}, size_t{7}}) {
+    Oracle oracle{b->main, start};
+    Numbers pieces;
+    for (size_t i = 0; i < ids.size(); i += piece)
+      for (const double x : oracle.step(rows_of(ids, 0, i, piece))) pieces.push_back(x);
+    EXPECT_EQ(pieces, whole) << "in pieces of " << piece;
+  }
+
+  // Without etch's order of sums: closer to the reference, or as close.
+  const Numbers exact = Oracle{b->main, start, Precision::float64}.step(rows_of(ids));
+  const double exact_distance = test::distance(exact, reference.logits);
+  EXPECT_LE(exact_distance, reference.tolerance);
+
+  // Every pass at once: the same bits.
+  Graph passed = b->main;
+  ASSERT_TRUE(run_passes(passed).has_value());
+  EXPECT_EQ((Oracle{passed, start}.step(rows_of(ids))), whole);
+
+  std::cout << fmt::format(
+      "{:<16} {:<14} max diff / std: float32 {:.1e}, float64 {:.1e} (limit {:.0e})\n",
+      reference.name, b->main.name, distance, exact_distance, reference.tolerance);
+}
+
+TEST_P(TinyModels, ContinueGreedilyAsTheirAuthorsDo) {
+  const test::TinyHf reference = test::tiny_hf(GetParam());
+  const auto changes = changes_for(reference.name);
+  if ((!reference.gguf_tells_all && changes.empty()) || reference.greedy_ids.empty())
+    GTEST_SKIP() << "nothing to continue";
+  const std::unique_ptr<Bound> b = bound(reference, changes);
+  if (!b) GTEST_SKIP() << "no circuit is for it";
+  const double deviation = test::standard_deviation(reference.logits);
+  const size_t n_vocab = reference.logits.size() / reference.token_ids[0].size();
+  Ids ids = reference.token_ids[reference.greedy_from];
+  Oracle oracle{b->main, encoded(*b, reference, reference.greedy_from)};
+  Numbers logits = oracle.step(rows_of(ids));
+  for (size_t i = 0; i < reference.greedy_ids.size(); ++i) {
+    ASSERT_GE(logits.size(), n_vocab);
+    const size_t best = best_of(logits, logits.size() / n_vocab - 1, n_vocab);
+    if (reference.greedy_margin[i] > 2 * reference.tolerance * deviation)
+      ASSERT_EQ(best, static_cast<size_t>(reference.greedy_ids[i])) << "token " << i;
+    ids.push_back(reference.greedy_ids[i]);
+    logits = oracle.step(rows_of(ids, 0, ids.size() - 1));
+  }
+}
+
+TEST_P(TinyModels, SequencesTogetherAreEachAlone) {
+  const test::TinyHf reference = test::tiny_hf(GetParam());
+  if (!reference.gguf_tells_all || !reference.encoder_token_ids.empty())
+    GTEST_SKIP() << "not for it";
+  const std::unique_ptr<Bound> b = bound(reference);
+  if (!b || !b->main.find_output("logits")) GTEST_SKIP() << "no circuit is for it";
+  const std::vector<InterpretRow> one = rows_of(reference.token_ids[0], 0, 0, 20);
+  const std::vector<InterpretRow> other = rows_of(reference.token_ids[1], 5);
+  Numbers alone = Oracle{b->main, {}}.step(one);
+  for (const double x : Oracle{b->main, {}}.step(other)) alone.push_back(x);
+  std::vector<InterpretRow> both = one;
+  both.insert(both.end(), other.begin(), other.end());
+  EXPECT_EQ((Oracle{b->main, {}}.step(both)), alone);
+}
+
+TEST_P(TinyModels, EmbedAsTheirAuthorsDo) {
+  const test::TinyHf reference = test::tiny_hf(GetParam());
+  if (!reference.gguf_tells_all || reference.hidden.empty()) GTEST_SKIP() << "no encoder";
+  struct Kind {
+    uint32_t key;
+    const std::vector<float>& wanted;
+  };
+  for (const Kind& kind :
+       {Kind{0, reference.hidden}, Kind{1, reference.pooled_mean}, Kind{2, reference.pooled_cls}}) {
+    const std::unique_ptr<Bound> b = bound(reference, {{"pooling_type", kind.key}});
+    if (!b) GTEST_SKIP() << "no circuit is for it";
+    const Numbers got = Oracle{b->main, {}}.step(rows_of(reference.token_ids[0]), "embedding");
+    const double distance = test::distance(got, kind.wanted);
+    EXPECT_LE(distance, reference.tolerance) << "pooling " << kind.key;
+    std::cout << fmt::format("{:<16} {:<14} pooling {}: max diff / std {:.1e} (limit {:.0e})\n",
+                             reference.name, b->main.name, kind.key, distance, reference.tolerance);
+  }
+}
+
+// A circuit without a reference proves nothing: those that have none are named here.
+TEST(TinyModelsCover, EveryCircuitThatHasAReference) {
+  const std::set<std::string> without_reference = {"rwkv7"};
+  const std::vector<std::string> names = test::tiny_hf_names();
+  if (names.empty()) GTEST_SKIP();
+  std::set<std::string> seen;
+  for (const std::string& name : names) {
+    const Model model = read_model(test::tiny_hf(name).model).value();
+    const auto circuit = find_circuit(circuits(), model);
+    if (circuit.has_value()) seen.insert((*circuit)->name.text);
+  }
+  for (const auto& circuit : circuits().places.back().circuits)
+    EXPECT_TRUE(seen.contains(circuit->name.text) || without_reference.contains(circuit->name.text))
+        << circuit->name.text;
+}
+
+INSTANTIATE_TEST_SUITE_P(TinyHf, TinyModels, testing::ValuesIn(test::tiny_hf_names()),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           for (char& c : name)
+                             if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+                           return name;
+                         });
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(TinyModels);
+
+}  // namespace
+}  // namespace etch
