@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/check.h"
@@ -64,7 +65,8 @@ tl::unexpected<Error> Drafter::unsupported(const Node& node, std::string_view wh
 CallOrigin Drafter::origin_of(const Node& node, NodeId id) const {
   CallOrigin origin;
   origin.node = id;
-  origin.layer = node.origin.layer;
+  // What a pass put here may say it belongs to a layer before: it runs with this one.
+  origin.layer = node.origin.layer < 0 ? -1 : std::max(node.origin.layer, origin_.layer);
   if (!node.origin.file.empty())
     origin.location = fmt::format("{}:{}", node.origin.file, node.origin.line);
   std::string arguments;

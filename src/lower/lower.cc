@@ -1,5 +1,8 @@
 #include "lower/lower.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "lower/drafter.h"
@@ -61,6 +64,11 @@ Status lower_list(const Graph& graph, const Target& target, const LowerOptions& 
 }  // namespace
 
 Result<Lowered> lower(const Graph& graph, const Target& target, const LowerOptions& options) {
+  const std::vector<std::string> passes = lowering_passes();
+  for (const std::string& name : options.without)
+    if (std::find(passes.begin(), passes.end(), name) == passes.end())
+      return fail(ErrorKind::usage, "no lowering pass is called '{}' (there are: {})", name,
+                  fmt::join(passes, ", "));
   Lowered lowered;
   lowered.name = graph.name;
   lowered.limits = options.limits;

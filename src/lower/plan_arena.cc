@@ -2,11 +2,14 @@
 // phases between barriers where threads share the memory (a slower thread may still be in an
 // earlier call), in calls where every thread has its own.
 //
-//   bytes ^   [x  x  x  x  x  x  x ]      what layers hand on comes first, at the bottom,
-//         |   [q][a ][g     ][ ... ]      then the rest in order of time, each at the lowest place
-//         +---------------------------> phases          that is free for its whole life
+//   bytes ^   [q][a ][g     ][ ... ]      then the rest in order of time, each at the lowest place
+//         |         [t]       [t]         that is free for its whole life; above what layers hand
+//         on, |   [x  x  x  x  x  x  x ]      which comes first, at the bottom
+//         +---------------------------> phases
 //
-// So the memory looks the same at the start of every layer, and layers of a kind get equal offsets.
+// Without a barrier between two layers the last buffers (t) of one live beside the first of the
+// next; they count among what is handed on. So the memory above looks the same to every layer, and
+// layers of a kind get equal offsets.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -21,7 +24,9 @@ struct Life {
   int32_t slot = -1;
   int32_t first_call = -1, last_call = -1;
   int64_t first = 0, last = 0;  // phases or calls
-  bool crosses_layers = false;
+  int32_t segment = 0;          // the layer (or what stands before, after them) it begins in
+  bool crosses_layers = false;  // touched by two, or still alive when the next begins
+  bool in_layer = false;
   int64_t offset = -1;
   std::set<int32_t> layers;  // that touch it
 };
@@ -30,11 +35,14 @@ std::vector<Life> find_lives(const Draft& draft) {
   std::map<int32_t, Life> lives;
   int64_t phase = 0;
   int32_t segment = 0;
-  std::map<int32_t, int32_t> segments;  // where a slot was first touched
-  Life last_layer;                      // .last_call, .last: where the layers end
+  std::vector<int64_t> segment_begins = {0};  // phases
+  Life last_layer;                            // .last_call, .last: where the layers end
   for (size_t i = 0; i < draft.calls.size(); ++i) {
     const DraftCall& call = draft.calls[i];
-    if (i > 0 && call.origin.layer != draft.calls[i - 1].origin.layer) ++segment;
+    if (i > 0 && call.origin.layer != draft.calls[i - 1].origin.layer) {
+      ++segment;
+      segment_begins.push_back(phase);
+    }
     for (const auto* accesses : {&call.reads, &call.writes}) {
       for (const Access& a : *accesses) {
         if (a.state >= 0) continue;
@@ -46,11 +54,12 @@ std::vector<Life> find_lives(const Draft& draft) {
           life.slot = slot;
           life.first_call = static_cast<int32_t>(i);
           life.first = now;
-          segments[slot] = segment;
+          life.segment = segment;
+          life.in_layer = call.origin.layer >= 0;
         }
         life.last_call = static_cast<int32_t>(i);
         life.last = now;
-        life.crosses_layers |= segments[slot] != segment;
+        life.crosses_layers |= life.segment != segment;
         life.layers.insert(call.origin.layer);
       }
     }
@@ -68,20 +77,24 @@ std::vector<Life> find_lives(const Draft& draft) {
       const bool own = draft.slot(slot).space == Space::thread;
       life.last = std::max(life.last, own ? last_layer.last_call : last_layer.last);
     }
+    const auto next = static_cast<size_t>(life.segment) + 1;
+    life.crosses_layers |= draft.slot(slot).space == Space::arena && next < segment_begins.size() &&
+                           life.last >= segment_begins[next];
     result.push_back(life);
   }
   return result;
 }
 
 // The lowest place that is free while `life` lasts.
-int64_t lowest_free(const std::vector<const Life*>& placed, const Life& life, const Draft& draft) {
+int64_t lowest_free(const std::vector<const Life*>& placed, const Life& life, int64_t floor,
+                    const Draft& draft) {
   const int64_t bytes = align_up(draft.slot(life.slot).bytes);
   std::vector<std::pair<int64_t, int64_t>> taken;
   for (const Life* other : placed)
     if (other->first <= life.last && life.first <= other->last)
       taken.emplace_back(other->offset, other->offset + align_up(draft.slot(other->slot).bytes));
   std::sort(taken.begin(), taken.end());
-  int64_t offset = 0;
+  int64_t offset = floor;
   for (const auto& [begin, end] : taken) {
     if (offset + bytes <= begin) break;
     offset = std::max(offset, end);
@@ -98,11 +111,13 @@ int64_t place(std::vector<Life>& lives, Space space, const Draft& draft) {
     return std::tie(a->first, a->first_call, a->slot) < std::tie(b->first, b->first_call, b->slot);
   });
   std::vector<const Life*> placed;
-  int64_t end = 0;
+  int64_t end = 0, handed_on = 0;
   for (Life* life : queue) {
-    life->offset = lowest_free(placed, *life, draft);
+    const bool above = life->in_layer && !life->crosses_layers;
+    life->offset = lowest_free(placed, *life, above ? handed_on : 0, draft);
     placed.push_back(life);
     end = std::max(end, life->offset + align_up(draft.slot(life->slot).bytes));
+    if (life->crosses_layers) handed_on = end;
   }
   return end;
 }

@@ -56,6 +56,14 @@ int64_t reach_back(const Node& node) {
   return window == 0 ? chunk : chunk == 0 ? window : std::min(window, chunk);
 }
 
+// A plan serves any team of up to n_threads threads, and fewer may share out more blocks.
+int64_t most_partial_floats(const Limits& limits, int64_t n_q, int64_t n_kv, int64_t d_v) {
+  int64_t most = 0;
+  for (int64_t threads = 1; threads <= limits.n_threads; ++threads)
+    most = std::max(most, attend_partial_floats(n_q, n_kv, d_v, limits.n_ctx, threads));
+  return most;
+}
+
 Status set_mask(Drafter& d, const Node& node, DraftCall& call, int64_t n_q) {
   call.set("window", node.integer("window"));
   call.set("chunk", node.integer("chunk"));
@@ -126,8 +134,7 @@ Status lower_attention(Drafter& d, const Node& node) {
   call.set("d_k", d_k);
   call.set("d_v", d_v);
   ETCH_TRY(set_mask(d, node, call, n_q));
-  const int64_t floats =
-      attend_partial_floats(n_q, n_kv, d_v, d.options.limits.n_ctx, d.options.limits.n_threads);
+  const int64_t floats = most_partial_floats(d.options.limits, n_q, n_kv, d_v);
   if (cached && floats > 0) {
     const Operand partials = d.make("partials", Rows::once, {floats});
     call.set("partials", partials.place);
