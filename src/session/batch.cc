@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "lowered/arguments.h"
+
 namespace etch {
 
 BatchLimits batch_limits(const Lowered& lowered) {
@@ -13,14 +15,8 @@ BatchLimits batch_limits(const Lowered& lowered) {
   // The table that the step's own tokens are looked up in says how many there are.
   for (const Call& call : lowered.decode.calls) {
     if (call.kernel->args != ArgsKind::embed) continue;
-    const auto fields = info(ArgsKind::embed).fields;
-    bool own_tokens = false;
-    int64_t n_table = 0;
-    for (size_t i = 0; i < fields.size(); ++i) {
-      if (fields[i].name == "ids") own_tokens = std::get<Place>(call.args[i]).space == Space::none;
-      if (fields[i].name == "n_table") n_table = std::get<int64_t>(call.args[i]);
-    }
-    if (own_tokens) l.n_tokens_known = n_table;
+    if (argument<Place>(call, "ids").space != Space::none) continue;
+    l.n_tokens_known = argument<int64_t>(call, "n_table");
   }
   return l;
 }

@@ -17,10 +17,6 @@ struct TeamDeleter {
   void operator()(etch_team* team) const { etch_team_destroy(team); }
 };
 
-int32_t threads_of(const SessionOptions& options) {
-  return options.n_threads > 0 ? options.n_threads : usable_threads();
-}
-
 Result<etch_isa> isa_of(const SessionOptions& options) {
   if (!options.isa) return best_isa();
   if (!cpu_has(*options.isa)) {
@@ -72,11 +68,14 @@ struct Session::Impl {
   SequenceId add(std::unique_ptr<Sequence> sequence);
 };
 
+int32_t planned_threads(const SessionOptions& options) {
+  return options.n_threads > 0 ? options.n_threads : usable_threads();
+}
+
 MemoryPlan plan_memory(const Lowered& lowered, const SessionOptions& options) {
   MemoryPlan plan;
-  plan.weights = lowered.file_bytes;
   plan.kv = lay_out_kv(lowered, options.kv_budget_bytes).bytes;
-  plan.arena = lay_out_arena(lowered, threads_of(options), options.guard).bytes;
+  plan.arena = lay_out_arena(lowered, planned_threads(options), options.guard).bytes;
   plan.total = plan.kv + plan.arena;
   return plan;
 }
@@ -88,7 +87,7 @@ Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<const Lowered> 
                                                  std::span<const uint8_t> file,
                                                  const SessionOptions& options) {
   auto impl = std::make_unique<Impl>();
-  const int32_t n_threads = threads_of(options);
+  const int32_t n_threads = planned_threads(options);
   impl->lowered = std::move(lowered);
   impl->isa = ETCH_TRY(isa_of(options));
   impl->memory = plan_memory(*impl->lowered, options);

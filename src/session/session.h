@@ -45,10 +45,9 @@ struct StepResult {
 
 // Planned memory in bytes; equals what is mapped anonymously.
 struct MemoryPlan {
-  int64_t weights = 0;  // of the file, not anonymous
-  int64_t kv = 0;       // address space for pages
-  int64_t arena = 0;    // arena, threads' parts, constants, inputs, outputs
-  int64_t total = 0;    // kv + arena
+  int64_t kv = 0;     // address space for pages
+  int64_t arena = 0;  // arena, threads' parts, constants, inputs, outputs
+  int64_t total = 0;  // kv + arena
 };
 
 class Program;  // what runs the calls: the executor or a library (program.h)
@@ -109,5 +108,8 @@ class Session {
 
 // The memory a session of these limits maps, without making one: what `etch inspect` prints.
 MemoryPlan plan_memory(const Lowered& lowered, const SessionOptions& options);
+
+// The number of threads a session of these options has.
+int32_t planned_threads(const SessionOptions& options);
 
 }  // namespace etch
