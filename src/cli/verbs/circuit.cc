@@ -1,0 +1,126 @@
+// etch circuit: what circuits there are, what they say, whether they are sound, whether they run
+// right.
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "circuit/check.h"
+#include "circuit/diagnostics.h"
+#include "circuit/library.h"
+#include "cli/engine_options.h"
+#include "cli/parser.h"
+#include "cli/render.h"
+#include "cli/verb.h"
+
+namespace etch::cli {
+namespace {
+
+struct Flags {
+  std::string action, what, circuit;
+  bool json = false;
+};
+
+Result<CircuitLibrary> library_for(const Flags& flags) {
+  return load_library({flags.circuit, user_circuit_folder(), kSystemCircuits});
+}
+
+// Named by a path, or by the name behind the word circuit.
+Result<std::shared_ptr<const Circuit>> circuit_for(const Flags& flags) {
+  if (flags.what.empty())
+    return fail(ErrorKind::usage, "which circuit? `etch circuit {} NAME` or a path", flags.action);
+  if (flags.what.find('/') != std::string::npos || flags.what.ends_with(".circuit")) {
+    const std::string text = ETCH_TRY(read_file(flags.what, 16 << 20));
+    return std::make_shared<const Circuit>(ETCH_TRY(parse_circuit(text, flags.what)));
+  }
+  const CircuitLibrary library = ETCH_TRY(library_for(flags));
+  if (auto found = library.find(flags.what)) return found;
+  std::vector<std::string_view> names;
+  for (const auto& place : library.places) {
+    for (const auto& c : place.circuits) names.push_back(c->name.text);
+  }
+  return fail(ErrorKind::usage, "there is no circuit '{}'{}", flags.what,
+              suggestion(flags.what, names));
+}
+
+Result<int> list(const Flags& flags) {
+  const CircuitLibrary library = ETCH_TRY(library_for(flags));
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& place : library.places) {
+    for (const auto& c : place.circuits) {
+      all.push_back({{"name", c->name.text},
+                     {"revision", c->revision},
+                     {"match", print(*c->match)},
+                     {"file", c->file},
+                     {"place", place.name}});
+      rows.push_back({c->name.text, fmt::format("{}", c->revision), print(*c->match), c->file});
+    }
+  }
+  ETCH_TRY(flags.json ? put_json({{"schema", "etch.circuits/1"}, {"circuits", std::move(all)}})
+                      : put(table(rows, "lrll")));
+  return 0;
+}
+
+Result<int> show(const Flags& flags) {
+  const auto circuit = ETCH_TRY(circuit_for(flags));
+  ETCH_TRY(flags.json ? put_json({{"schema", "etch.circuit/1"},
+                                  {"name", circuit->name.text},
+                                  {"file", circuit->file},
+                                  {"text", circuit->text}})
+                      : put(circuit->text));
+  return 0;
+}
+
+Result<int> check(const Flags& flags) {
+  const auto circuit = ETCH_TRY(circuit_for(flags));
+  const Diagnostics found = check_circuit(*circuit);
+  const int errors = found.count(Severity::error);
+  if (flags.json) {
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    constexpr const char* kSeverities[] = {"note", "warning", "error"};
+    for (const Diagnostic& d : found.all()) {
+      all.push_back({{"severity", kSeverities[static_cast<size_t>(d.severity)]},
+                     {"line", d.at.line},
+                     {"column", d.at.column},
+                     {"message", d.message}});
+    }
+    ETCH_TRY(put_json(
+        {{"schema", "etch.check/1"}, {"file", circuit->file}, {"findings", std::move(all)}}));
+    return errors > 0 ? 1 : 0;
+  }
+  const std::string text = found.print();
+  if (!text.empty()) ETCH_TRY(put(text + "\n"));
+  ETCH_TRY(put(fmt::format("{}: {}\n", circuit->file,
+                           errors > 0 ? fmt::format("{} errors", errors) : "sound")));
+  return errors > 0 ? 1 : 0;
+}
+
+Result<int> run(const Flags& flags) {
+  if (flags.action == "list") return list(flags);
+  if (flags.action == "show") return show(flags);
+  if (flags.action == "check") return check(flags);
+  constexpr std::string_view kActions[] = {"list", "show", "check"};
+  return fail(ErrorKind::usage, "circuit {}: expected list, show or check{}", flags.action,
+              suggestion(flags.action, kActions));
+}
+
+}  // namespace
+
+Action setup_circuit(Parser& parser) {
+  parser.describe("Circuits: how the parts of a model are wired, one page for each architecture.",
+                  "  etch circuit list\n"
+                  "  etch circuit show llama\n"
+                  "  etch circuit check my.circuit");
+  auto flags = std::make_shared<Flags>();
+  parser.text("action", flags->action, "list|show|check", "what to do");
+  parser.require("action");
+  parser.text("circuit", flags->what, "CIRCUIT", "name, or path of a file");
+  parser.text("--circuit", flags->circuit, "PATH",
+              "circuit file, or folder of circuits, before all others");
+  parser.flag("--json", flags->json, "as JSON");
+  return [flags] { return run(*flags); };
+}
+
+}  // namespace etch::cli
