@@ -1,6 +1,7 @@
 // q5_1: nibbles, a fifth bit and a minimum.
 #pragma once
 
+#include "kernels/formats/abreast.h"
 #include "kernels/formats/plain.h"
 
 namespace etch::ETCH_ISA {
@@ -8,7 +9,7 @@ namespace etch::ETCH_ISA {
 struct q5_1 {
   using Block = blocks::q5_1;
   using Group = activations::Group32;
-  static constexpr int kElements = 32, kGroup = 32, kOffset = 0;
+  static constexpr int kElements = 32, kGroup = 32, kLargest = 31, kOffset = 0;
   static constexpr bool kMinimum = true;
 
   static void codes(const Block& b, uint8_t* u) {
@@ -17,6 +18,31 @@ struct q5_1 {
   }
   static float scale(const Block& b) { return half1(b.d); }
   static float minimum(const Block& b) { return half1(b.m); }
+
+#if ETCH_ROWS_ABREAST
+  using Header = Header32WithMinimum;
+  ETCH_WORD Header header(const uint8_t* b, int64_t stride) {
+    const V d_and_m = row_dwords(b, stride);
+    Header h;
+    h.d = low_halves(d_and_m);
+    h.m = high_halves(d_and_m);
+    return h;
+  }
+
+  static constexpr int kUnits = 1;
+  static constexpr int unit_group(int) { return 0; }
+  template <class Take>
+  ETCH_WORD void unit(const uint8_t* b, int64_t stride, int, Take take) {
+    V packed[4], w[8];
+    transpose(b + offsetof(Block, qs), stride, packed);
+    const V fifth = row_dwords(b + offsetof(Block, qh), stride);
+    unrolled<4>([&](auto i) ETCH_LAMBDA {
+      w[i] = bit_or(low_nibbles(packed[i]), fifth_bits<i>(fifth));
+      w[i + 4] = bit_or(high_nibbles(packed[i]), fifth_bits<i + 4>(fifth));
+    });
+    take(Index<0>{}, w);
+  }
+#endif
 };
 
 }  // namespace etch::ETCH_ISA

@@ -1,6 +1,7 @@
 // q6_k: six-bit codes, offset 32, a signed byte as scale per 16.
 #pragma once
 
+#include "kernels/formats/abreast.h"
 #include "kernels/formats/plain.h"
 
 namespace etch::ETCH_ISA {
@@ -8,7 +9,7 @@ namespace etch::ETCH_ISA {
 struct q6_k {
   using Block = blocks::q6_k;
   using Group = activations::Group256;
-  static constexpr int kElements = 256, kGroup = 16, kOffset = 32;
+  static constexpr int kElements = 256, kGroup = 16, kLargest = 63, kOffset = 32;
   static constexpr bool kMinimum = false;
 
   static void codes(const Block& b, uint8_t* u) {
@@ -20,6 +21,37 @@ struct q6_k {
   }
   static float scale(const Block& b) { return half1(b.d); }
   static int sub_scale(const Block& b, int g) { return b.scales[g]; }
+
+#if ETCH_ROWS_ABREAST
+  using Header = Header256<kGroup, kMinimum>;
+  ETCH_WORD Header header(const uint8_t* b, int64_t stride) {
+    Header h;
+    transpose(b + offsetof(Block, scales), stride, h.scales);
+    h.d = high_halves(row_dwords(b + offsetof(Block, d) - 2, stride));
+    return h;
+  }
+  static constexpr int kUnits = 4;
+  static constexpr bool kSignedScales = true;
+
+  // A unit is half of a half's bytes: 16 of qh and twice 16 of ql, 4 groups.
+  static constexpr int unit_group(int u) { return u / 2 * 8 + u % 2; }
+  template <class Take>
+  ETCH_WORD void unit(const uint8_t* b, int64_t stride, int u, Take take) {
+    V high[4], low[2][4];
+    const int ql = u / 2 * 64 + u % 2 * 16;
+    transpose(b + offsetof(Block, qh) + 16 * u, stride, high);
+    transpose(b + offsetof(Block, ql) + ql, stride, low[0]);
+    transpose(b + offsetof(Block, ql) + ql + 32, stride, low[1]);
+    unrolled<4>([&](auto g) ETCH_LAMBDA {
+      V w[4];
+      unrolled<4>([&](auto i) ETCH_LAMBDA {
+        const V two = left<4>(bit_and(right<2 * g>(high[i]), all(0x03030303)));
+        w[i] = bit_or(g < 2 ? low_nibbles(low[g % 2][i]) : high_nibbles(low[g % 2][i]), two);
+      });
+      take(Index<2 * g>{}, w);
+    });
+  }
+#endif
 };
 
 }  // namespace etch::ETCH_ISA

@@ -52,14 +52,17 @@ static void float_matmul(const void* args, const etch_thread* thread, int64_t fi
   const auto& a = *static_cast<const etch_matmul*>(args);
   const int64_t n = count_rows(a.rows, thread);
   const int64_t end = last * 16 < a.n_out ? last * 16 : a.n_out;
-  for (int64_t row = first * 16; row < end; ++row) {
+  for (int64_t row = first * 16; row < end; row += 16) {
+    const int rows = static_cast<int>(end - row < 16 ? end - row : 16);
     for (int64_t c = 0; c < n; ++c) {
       const auto* const x = reinterpret_cast<const float*>(a.x + c * a.x_stride);
-      const float product = reference_float_product<W>(a.weight + row * a.row_bytes, x, a.n_in);
-      float gate = 0.0f;
-      if (a.gate != nullptr)
-        gate = reference_float_product<W>(a.gate + row * a.row_bytes, x, a.n_in);
-      store_products(a, c, row, 1, &product, a.gate != nullptr ? &gate : nullptr);
+      float product[16] = {}, gate[16] = {};
+      for (int i = 0; i < rows; ++i) {
+        product[i] = reference_float_product<W>(a.weight + (row + i) * a.row_bytes, x, a.n_in);
+        if (a.gate != nullptr)
+          gate[i] = reference_float_product<W>(a.gate + (row + i) * a.row_bytes, x, a.n_in);
+      }
+      store_products(a, c, row, rows, product, a.gate == nullptr ? nullptr : gate);
     }
   }
 }

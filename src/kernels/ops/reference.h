@@ -10,7 +10,7 @@ namespace etch::ETCH_ISA {
 // acc of one column behind one more block of 32.
 template <class F>
 ETCH_WORD float reference_block(const typename F::Block& b, const uint8_t* u,
-                                  const Column<Group32>& x, int64_t at, float acc) {
+                                const Column<Group32>& x, int64_t at, float acc) {
   const Group32& group = x.groups[at * x.group_stride];
   const int8_t* const q = x.codes + at * 8 * x.quad_stride;
   int32_t t = -F::kOffset * group.n;
@@ -24,7 +24,7 @@ ETCH_WORD float reference_block(const typename F::Block& b, const uint8_t* u,
 // The same for a super-block of 256.
 template <class F>
 ETCH_WORD float reference_block(const typename F::Block& b, const uint8_t* u,
-                                  const Column<Group256>& x, int64_t at, float acc) {
+                                const Column<Group256>& x, int64_t at, float acc) {
   const Group256& group = x.groups[at * x.group_stride];
   const int8_t* const q = x.codes + at * 64 * x.quad_stride;
   int32_t sum = 0, minimums = 0;
@@ -42,35 +42,40 @@ ETCH_WORD float reference_block(const typename F::Block& b, const uint8_t* u,
   return acc;
 }
 
-// Products of one row with n columns, at most 16.
+// Products of one row with n columns, at most 16; out[c][i] is the one with column c.
 template <class F>
 static inline void reference_row(const uint8_t* row, int64_t n_in,
-                                 const Column<typename F::Group>* x, int n, float* acc) {
-  for (int c = 0; c < n; ++c) acc[c] = 0.0f;
+                                 const Column<typename F::Group>* x, int n, float (*out)[16],
+                                 int i) {
+  float acc[16] = {};
   const auto* const b = reinterpret_cast<const typename F::Block*>(row);
   for (int64_t at = 0; at < n_in / F::kElements; ++at) {
     uint8_t u[F::kElements];
     F::codes(b[at], u);
     for (int c = 0; c < n; ++c) acc[c] = reference_block<F>(b[at], u, x[c], at, acc[c]);
   }
+  for (int c = 0; c < n; ++c) out[c][i] = acc[c];
 }
 
-// Rows first .. last - 1 of the weight, all columns; column(c) finds one.
+// Rows first .. end - 1 of the weight, all columns; find(c) gives one.
 template <class F, class FindColumn>
 static inline void reference_matmul(const etch_matmul& a, const etch_thread* thread, int64_t first,
-                                    int64_t last, FindColumn find) {
-  constexpr int kColumns = 16;
+                                    int64_t end, FindColumn find) {
   const int64_t n = count_rows(a.rows, thread);
-  for (int64_t row = first; row < last; ++row) {
-    for (int64_t c = 0; c < n; c += kColumns) {
-      const int some = static_cast<int>(n - c < kColumns ? n - c : kColumns);
-      Column<typename F::Group> x[kColumns];
-      for (int i = 0; i < some; ++i) x[i] = find(c + i);
-      float product[kColumns], gate[kColumns];
-      reference_row<F>(a.weight + row * a.row_bytes, a.n_in, x, some, product);
-      if (a.gate != nullptr) reference_row<F>(a.gate + row * a.row_bytes, a.n_in, x, some, gate);
-      for (int i = 0; i < some; ++i)
-        store_products(a, c + i, row, 1, product + i, a.gate != nullptr ? gate + i : nullptr);
+  for (int64_t row = first; row < end; row += 16) {
+    const int rows = static_cast<int>(end - row < 16 ? end - row : 16);
+    for (int64_t c = 0; c < n; c += 16) {
+      const int columns = static_cast<int>(n - c < 16 ? n - c : 16);
+      Column<typename F::Group> x[16];
+      for (int i = 0; i < columns; ++i) x[i] = find(c + i);
+      float product[16][16] = {}, gate[16][16] = {};
+      for (int i = 0; i < rows; ++i) {
+        reference_row<F>(a.weight + (row + i) * a.row_bytes, a.n_in, x, columns, product, i);
+        if (a.gate != nullptr)
+          reference_row<F>(a.gate + (row + i) * a.row_bytes, a.n_in, x, columns, gate, i);
+      }
+      for (int i = 0; i < columns; ++i)
+        store_products(a, c + i, row, rows, product[i], a.gate == nullptr ? nullptr : gate[i]);
     }
   }
 }

@@ -1,7 +1,5 @@
 // All words of avx512_vnni.
 #pragma once
 
+#include "kernels/simd/avx512_float.h"
 #include "kernels/simd/avx512_vnni_dot.h"
-#if __has_include("kernels/simd/avx512_vnni_float.h")
-#include "kernels/simd/avx512_vnni_float.h"
-#endif

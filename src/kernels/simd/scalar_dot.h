@@ -10,6 +10,7 @@
 namespace etch::ETCH_ISA {
 
 #define ETCH_WORD static inline __attribute__((always_inline))
+#define ETCH_METHOD inline __attribute__((always_inline))
 
 ETCH_WORD float float_of_bits(uint32_t bits) {
   float x;
