@@ -51,6 +51,19 @@ int64_t panel_scratch_bytes(const void* args) {
          short_tile_bytes<panel_layout::kPanelRows>(args);
 }
 
+// An item is one tile of every expert's matrix.
+int64_t expert_items(const void* args, const etch_thread*) {
+  return ceil_div(static_cast<const etch_expert_matmul*>(args)->n_out, 16);
+}
+int64_t expert_item_bytes(const void* args) {
+  const auto& a = *static_cast<const etch_expert_matmul*>(args);
+  return 16 * a.row_bytes * (a.gates == nullptr ? 1 : 2) * a.n_used;
+}
+int64_t expert_scratch_bytes(const void* args) {
+  const auto& a = *static_cast<const etch_expert_matmul*>(args);
+  return a.n_out % 16 == 0 ? 0 : 16 * a.row_bytes;
+}
+
 // Cycles per 256 weights and column, in L2, measured on Zen 4.
 double cycles(DType weight) {
   switch (weight) {
@@ -155,6 +168,26 @@ etch_kernel describe_float_matmul(DType weight) {
   k.tile_rows = 16;
   k.items = tile_items<16>;
   k.item_bytes = tile_bytes<16>;
+  return k;
+}
+
+etch_kernel describe_expert_matmul(DType weight) {
+  const bool is_float = info(weight).state == DTypeState::plain;
+  etch_kernel k = describe_product(weight, is_float ? Representation::f32 : Representation::q8_32,
+                                   Representation::q8_256);
+  k.args = ArgsKind::expert_matmul;
+  k.tile_rows = 16;
+  k.items = expert_items;
+  k.item_bytes = expert_item_bytes;
+  if (!is_float) k.scratch_bytes = expert_scratch_bytes;
+  return k;
+}
+
+etch_kernel describe_expert_order() {
+  etch_kernel k{};
+  k.args = ArgsKind::expert_order;
+  k.input = k.output = Representation::i32;
+  k.items = [](const void*, const etch_thread*) -> int64_t { return 1; };
   return k;
 }
 

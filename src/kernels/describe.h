@@ -13,5 +13,7 @@ etch_kernel describe_quantize(Representation output);
 etch_kernel describe_registers(DType weight);
 etch_kernel describe_panel(DType weight);
 etch_kernel describe_float_matmul(DType weight);
+etch_kernel describe_expert_matmul(DType weight);
+etch_kernel describe_expert_order();
 
 }  // namespace etch

@@ -1,70 +1,113 @@
-// Products with float weights: 16 partial sums (arithmetic.md section 3). Any number of rows.
+// Products with float weights: 16 partial sums (arithmetic.md section 3), which are the lanes of a
+// float word. Any number of columns.
 #pragma once
 
-#include "kernels/ops/epilogue.h"
+#include "kernels/ops/tiles.h"
+#include "kernels/simd/unrolled.h"
 
 namespace etch::ETCH_ISA {
 
-// How one weight is read.
+// How 16 weights, or the n last of a row, are read.
 struct weights_f32 {
   static constexpr int kBytes = 4;
-  ETCH_WORD float at(const uint8_t* row, int64_t k) {
-    float x;
-    __builtin_memcpy(&x, row + 4 * k, 4);
-    return x;
+  ETCH_WORD floats::f load(const uint8_t* p) {
+    return floats::load(reinterpret_cast<const float*>(p));
   }
 };
 struct weights_f16 {
   static constexpr int kBytes = 2;
-  ETCH_WORD float at(const uint8_t* row, int64_t k) {
-    uint16_t h;
-    __builtin_memcpy(&h, row + 2 * k, 2);
-    return half1(h);
+  ETCH_WORD floats::f load(const uint8_t* p) {
+    return floats::load_f16(reinterpret_cast<const uint16_t*>(p));
   }
 };
 struct weights_bf16 {
   static constexpr int kBytes = 2;
-  ETCH_WORD float at(const uint8_t* row, int64_t k) {
-    uint16_t h;
-    __builtin_memcpy(&h, row + 2 * k, 2);
-    return float_of_bits(static_cast<uint32_t>(h) << 16);
+  ETCH_WORD floats::f load(const uint8_t* p) {
+    return floats::load_bf16(reinterpret_cast<const uint16_t*>(p));
   }
 };
 
-// The reduction of the 16 partial sums; the +0 makes tails that are padded and tails that are left
-// out alike.
-ETCH_WORD float sum_partials(float* p) {
-  for (int width = 8; width > 0; width /= 2)
-    for (int i = 0; i < width; ++i) p[i] += p[i + width];
-  return p[0] + 0.0f;
+// rows x columns words of sums, a word of each row and one of a column: as many as there are
+// registers.
+#if ETCH_ROWS_ABREAST == 16
+constexpr int kFloatRows = 4, kFloatColumns = 6, kFloatRowsOfOne = 8;
+#elif ETCH_ROWS_ABREAST == 8
+constexpr int kFloatRows = 2, kFloatColumns = 2, kFloatRowsOfOne = 4;
+#else
+constexpr int kFloatRows = 1, kFloatColumns = 1, kFloatRowsOfOne = 1;
+#endif
+
+// kRows rows from the first-th on with kColumns columns. Behind the last row there are copies of
+// it.
+template <class Weights, int kRows, int kColumns>
+static __attribute__((noinline)) void float_products(const uint8_t* tile, int first, int valid,
+                                                     int64_t row_bytes, int64_t n_in,
+                                                     const uint8_t* const* x, float (*out)[16],
+                                                     Ahead& ahead) {
+  using W = floats;
+  const uint8_t* rows[kRows];
+  for (int r = 0; r < kRows; ++r)
+    rows[r] = tile + (first + r < valid ? first + r : valid - 1) * row_bytes;
+  typename W::f sum[kRows][kColumns];
+  const auto each = [](auto body) ETCH_LAMBDA {
+    unrolled<kRows>(
+        [&](auto r) ETCH_LAMBDA { unrolled<kColumns>([&](auto c) ETCH_LAMBDA { body(r, c); }); });
+  };
+  each([&](auto r, auto c) ETCH_LAMBDA { sum[r][c] = W::set(0.0f); });
+  int64_t k = 0;
+  for (; k + 16 <= n_in; k += 16) {
+    ahead.step<kRows * 16 * Weights::kBytes>();
+    typename W::f w[kRows];
+    unrolled<kRows>([&](auto r)
+                        ETCH_LAMBDA { w[r] = Weights::load(rows[r] + k * Weights::kBytes); });
+    unrolled<kColumns>([&](auto c) ETCH_LAMBDA {
+      const auto column = W::load(reinterpret_cast<const float*>(x[c]) + k);
+      unrolled<kRows>([&](auto r) ETCH_LAMBDA { sum[r][c] = W::fma(w[r], column, sum[r][c]); });
+    });
+  }
+  if (k < n_in) {
+    each([&](auto r, auto c) ETCH_LAMBDA {
+      alignas(64) uint8_t rest[16 * Weights::kBytes] = {};
+      __builtin_memcpy(rest, rows[r] + k * Weights::kBytes,
+                       static_cast<size_t>((n_in - k) * Weights::kBytes));
+      const auto column = W::load_first(reinterpret_cast<const float*>(x[c]) + k, n_in - k);
+      sum[r][c] = W::fma(Weights::load(rest), column, sum[r][c]);
+    });
+  }
+  each([&](auto r, auto c) ETCH_LAMBDA { out[c][first + r] = W::reduce_add(sum[r][c]); });
 }
 
-template <class W>
-static inline float reference_float_product(const uint8_t* row, const float* x, int64_t n) {
-  float p[ETCH_PARTIAL_SUMS] = {};
-  for (int64_t k = 0; k < n; ++k)
-    p[k % ETCH_PARTIAL_SUMS] = fma1(W::at(row, k), x[k], p[k % ETCH_PARTIAL_SUMS]);
-  return sum_partials(p);
-}
-
-template <class W>
-static void float_matmul(const void* args, const etch_thread* thread, int64_t first, int64_t last) {
-  const auto& a = *static_cast<const etch_matmul*>(args);
-  const int64_t n = count_rows(a.rows, thread);
-  const int64_t end = last * 16 < a.n_out ? last * 16 : a.n_out;
-  for (int64_t row = first * 16; row < end; row += 16) {
-    const int rows = static_cast<int>(end - row < 16 ? end - row : 16);
-    for (int64_t c = 0; c < n; ++c) {
-      const auto* const x = reinterpret_cast<const float*>(a.x + c * a.x_stride);
-      float product[16] = {}, gate[16] = {};
-      for (int i = 0; i < rows; ++i) {
-        product[i] = reference_float_product<W>(a.weight + (row + i) * a.row_bytes, x, a.n_in);
-        if (a.gate != nullptr)
-          gate[i] = reference_float_product<W>(a.gate + (row + i) * a.row_bytes, x, a.n_in);
+template <class Weights>
+struct FloatProduct {
+  static constexpr int kColumns = kFloatColumns;
+  static constexpr bool kWholeTiles = false;
+  ETCH_WORD void product(int n, const uint8_t* rows, int valid, int64_t row_bytes, int64_t n_in,
+                         const uint8_t** x, float (*out)[16], Ahead& ahead) {
+    for (int c = n; c < kColumns; ++c) x[c] = x[n - 1];
+    const int step = n == 1 ? kFloatRowsOfOne : kFloatRows;
+    for (int r = 0; r < valid; r += step) {
+      if (n == 1) {
+        float_products<Weights, kFloatRowsOfOne, 1>(rows, r, valid, row_bytes, n_in, x, out, ahead);
+      } else if (n <= kColumns / 2) {
+        float_products<Weights, kFloatRows, (kColumns + 1) / 2>(rows, r, valid, row_bytes, n_in, x,
+                                                                out, ahead);
+      } else {
+        float_products<Weights, kFloatRows, kColumns>(rows, r, valid, row_bytes, n_in, x, out,
+                                                      ahead);
       }
-      store_products(a, c, row, rows, product, a.gate == nullptr ? nullptr : gate);
     }
   }
+};
+
+template <class Weights>
+static void float_matmul(const void* args, const etch_thread* thread, int64_t first, int64_t last) {
+  dense_tiles<FloatProduct<Weights>>(args, thread, first, last);
+}
+
+template <class Weights>
+static void float_expert_matmul(const void* args, const etch_thread* thread, int64_t first,
+                                int64_t last) {
+  expert_tiles<FloatProduct<Weights>>(args, thread, first, last);
 }
 
 }  // namespace etch::ETCH_ISA

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/ops/columns.h"
-#include "kernels/ops/epilogue.h"
+#include "kernels/ops/tiles.h"
 
 namespace etch::ETCH_ISA {
 
@@ -57,49 +57,43 @@ static inline void reference_row(const uint8_t* row, int64_t n_in,
   for (int c = 0; c < n; ++c) out[c][i] = acc[c];
 }
 
-// Rows first .. end - 1 of the weight, all columns; find(c) gives one.
-template <class F, class FindColumn>
-static inline void reference_matmul(const etch_matmul& a, const etch_thread* thread, int64_t first,
-                                    int64_t end, FindColumn find) {
-  const int64_t n = count_rows(a.rows, thread);
-  for (int64_t row = first; row < end; row += 16) {
-    const int rows = static_cast<int>(end - row < 16 ? end - row : 16);
-    for (int64_t c = 0; c < n; c += 16) {
-      const int columns = static_cast<int>(n - c < 16 ? n - c : 16);
-      Column<typename F::Group> x[16];
-      for (int i = 0; i < columns; ++i) x[i] = find(c + i);
-      float product[16][16] = {}, gate[16][16] = {};
-      for (int i = 0; i < rows; ++i) {
-        reference_row<F>(a.weight + (row + i) * a.row_bytes, a.n_in, x, columns, product, i);
-        if (a.gate != nullptr)
-          reference_row<F>(a.gate + (row + i) * a.row_bytes, a.n_in, x, columns, gate, i);
-      }
-      for (int i = 0; i < columns; ++i)
-        store_products(a, c + i, row, rows, product[i], a.gate == nullptr ? nullptr : gate[i]);
-    }
-  }
-}
-
-// Items are tiles of `rows` rows.
-ETCH_WORD int64_t last_row(const etch_matmul& a, int64_t last, int64_t rows) {
-  return last * rows < a.n_out ? last * rows : a.n_out;
-}
-
+// One tile of rows with some columns (tiles.h).
 template <class F>
-static void reference_registers(const void* args, const etch_thread* thread, int64_t first,
-                                int64_t last) {
-  const auto& a = *static_cast<const etch_matmul*>(args);
-  reference_matmul<F>(a, thread, first * 16, last_row(a, last, 16), [&](int64_t c) {
-    return row_column<typename F::Group>(a.x + c * a.x_stride, a.n_in);
-  });
-}
+struct ReferenceProduct {
+  static constexpr int kColumns = 16;
+  static constexpr bool kWholeTiles = false;
+  ETCH_WORD void product(int n, const uint8_t* rows, int valid, int64_t row_bytes, int64_t n_in,
+                         const uint8_t** x, float (*out)[16], Ahead&) {
+    Column<typename F::Group> columns[kColumns];
+    for (int c = 0; c < n; ++c) columns[c] = row_column<typename F::Group>(x[c], n_in);
+    for (int i = 0; i < valid; ++i)
+      reference_row<F>(rows + i * row_bytes, n_in, columns, n, out, i);
+  }
+};
 
+// The same from packed columns, for all of them and tiles of 32 rows.
 template <class F>
 static void reference_panel(const void* args, const etch_thread* thread, int64_t first,
                             int64_t last) {
   const auto& a = *static_cast<const etch_matmul*>(args);
-  reference_matmul<F>(a, thread, first * 32, last_row(a, last, 32),
-                      [&](int64_t c) { return packed_column<typename F::Group>(a.x, a.n_in, c); });
+  const int64_t n = count_rows(a.rows, thread);
+  const int64_t end = last * 32 < a.n_out ? last * 32 : a.n_out;
+  for (int64_t row = first * 32; row < end; row += 16) {
+    const int rows = static_cast<int>(end - row < 16 ? end - row : 16);
+    for (int64_t c = 0; c < n; c += 16) {
+      const int some = static_cast<int>(n - c < 16 ? n - c : 16);
+      Column<typename F::Group> x[16];
+      for (int i = 0; i < some; ++i) x[i] = packed_column<typename F::Group>(a.x, a.n_in, c + i);
+      float product[16][16] = {}, gate[16][16] = {};
+      for (int i = 0; i < rows; ++i) {
+        reference_row<F>(a.weight + (row + i) * a.row_bytes, a.n_in, x, some, product, i);
+        if (a.gate != nullptr)
+          reference_row<F>(a.gate + (row + i) * a.row_bytes, a.n_in, x, some, gate, i);
+      }
+      for (int i = 0; i < some; ++i)
+        store_products(a, c + i, row, rows, product[i], a.gate == nullptr ? nullptr : gate[i]);
+    }
+  }
 }
 
 }  // namespace etch::ETCH_ISA

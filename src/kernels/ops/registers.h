@@ -3,11 +3,10 @@
 #pragma once
 
 #include "kernels/ops/reference.h"
+#include "kernels/ops/tiles.h"
 
 #if ETCH_ROWS_ABREAST
 #include "kernels/ops/abreast.h"
-#include "kernels/ops/prefetch.h"
-#include "kernels/ops/tile.h"
 #endif
 
 namespace etch::ETCH_ISA {
@@ -90,44 +89,31 @@ static inline void tile_product_of(int n, const uint8_t* rows, int64_t stride, i
 }
 
 template <class Format>
-static void registers(const void* args, const etch_thread* thread, int64_t first, int64_t last) {
-  constexpr int64_t kAhead = 2;
-  const auto& a = *static_cast<const etch_matmul*>(args);
-  const int64_t n = count_rows(a.rows, thread);
-  const int64_t begin = share((a.n_out + 15) / 16, thread->index, thread->count);
-  const int passes = a.gate == nullptr ? 1 : 2;
-  // As few groups of columns as possible, of nearly equal size.
-  const int64_t n_groups = (n + kRegisterColumns - 1) / kRegisterColumns;
-  for (int64_t tile = first; tile < last; ++tile) {
-    const int64_t row = tile * 16;
-    const int valid = static_cast<int>(a.n_out - row < 16 ? a.n_out - row : 16);
-    for (int64_t g = 0; g < n_groups; ++g) {
-      const int64_t c = g * n / n_groups;
-      const int some = static_cast<int>((g + 1) * n / n_groups - c);
-      const uint8_t* x[kRegisterColumns];
-      for (int i = 0; i < some; ++i) x[i] = a.x + (c + i) * a.x_stride;
-      alignas(64) float out[2][kRegisterColumns][16];
-      for (int pass = 0; pass < passes; ++pass) {
-        const bool is_gate = pass + 1 < passes;
-        Ahead ahead;
-        if (g == 0) ahead = pass_ahead(a, thread, (tile - begin) * passes + pass + kAhead);
-        const uint8_t* const rows =
-            whole_tile(is_gate ? a.gate : a.weight, row, a.n_out, a.row_bytes, 16, a.scratch);
-        tile_product_of<Format>(some, rows, a.row_bytes, a.n_in, x, out[is_gate], ahead);
-      }
-      for (int i = 0; i < some; ++i)
-        store_products(a, c + i, row, valid, out[0][i], a.gate == nullptr ? nullptr : out[1][i]);
-    }
+struct RegistersProduct {
+  static constexpr int kColumns = kRegisterColumns;
+  static constexpr bool kWholeTiles = true;
+  ETCH_WORD void product(int n, const uint8_t* rows, int, int64_t row_bytes, int64_t n_in,
+                         const uint8_t** x, float (*out)[16], Ahead& ahead) {
+    tile_product_of<Format>(n, rows, row_bytes, n_in, x, out, ahead);
   }
-}
+};
 
 #else
 
-template <class F>
-static void registers(const void* args, const etch_thread* thread, int64_t first, int64_t last) {
-  reference_registers<F>(args, thread, first, last);
-}
+template <class Format>
+using RegistersProduct = ReferenceProduct<Format>;
 
 #endif
+
+template <class Format>
+static void registers(const void* args, const etch_thread* thread, int64_t first, int64_t last) {
+  dense_tiles<RegistersProduct<Format>>(args, thread, first, last);
+}
+
+template <class Format>
+static void expert_registers(const void* args, const etch_thread* thread, int64_t first,
+                             int64_t last) {
+  expert_tiles<RegistersProduct<Format>>(args, thread, first, last);
+}
 
 }  // namespace etch::ETCH_ISA
