@@ -20,7 +20,7 @@ constexpr int kRegisterColumns = kLanes == 16 ? 8 : 4;
 template <class Format, int kColumns>
 static __attribute__((noinline)) void tile_product(const uint8_t* rows, int64_t stride,
                                                    int64_t n_in, const uint8_t* const* x,
-                                                   float (*out)[16], Ahead& ahead) {
+                                                   float (*out)[16], Ahead ahead) {
   using Group = typename Format::Group;
   constexpr int kParts = 16 / kLanes;
   constexpr int64_t kBlockBytes = sizeof(typename Format::Block);
@@ -76,7 +76,7 @@ static __attribute__((noinline)) void tile_product(const uint8_t* rows, int64_t 
 // last column is repeated, and its copies are not looked at.
 template <class Format>
 static inline void tile_product_of(int n, const uint8_t* rows, int64_t stride, int64_t n_in,
-                                   const uint8_t** x, float (*out)[16], Ahead& ahead) {
+                                   const uint8_t** x, float (*out)[16], Ahead ahead) {
   for (int c = n; c < kRegisterColumns; ++c) x[c] = x[n - 1];
   if (n == 1) return tile_product<Format, 1>(rows, stride, n_in, x, out, ahead);
   if (n == 2) return tile_product<Format, 2>(rows, stride, n_in, x, out, ahead);

@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #include "kernels/simd/scalar_dot.h"
+#include "kernels/simd/unrolled.h"
 
 namespace etch::ETCH_ISA {
 
@@ -81,26 +82,33 @@ ETCH_WORD V fifth_bits(V bits) {
   return _mm512_maskz_mov_epi8(set, _mm512_set1_epi8(16));
 }
 
-// Row r of rows that are `stride` bytes apart, with few registers for the addresses.
-template <int r>
-ETCH_WORD const uint8_t* row_at(const uint8_t* rows, int64_t stride) {
-  return rows + r * stride;
+// Rows 0, 4, 8 and 12 of rows `stride` apart. The compiler must not see through them: it would keep
+// 16 distances in registers that it does not have.
+struct FourthRows {
+  const uint8_t* at[4];
+  int64_t stride;
+};
+ETCH_WORD FourthRows fourth_rows(const uint8_t* rows, int64_t stride) {
+  FourthRows f{{rows, rows + 4 * stride, rows + 8 * stride, rows + 12 * stride}, stride};
+  asm("" : "+r"(f.at[1]), "+r"(f.at[2]), "+r"(f.at[3]));
+  return f;
 }
 
+// 16 bytes of each of the rows r, r + 4, r + 8, r + 12.
 template <int r>
-ETCH_WORD V four_rows(const uint8_t* rows, int64_t stride) {
-  const auto at = [](const uint8_t* p) {
-    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+ETCH_WORD V four_rows(const FourthRows& rows) {
+  const auto at = [&](int i) ETCH_LAMBDA {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows.at[i] + r * rows.stride));
   };
-  V v = _mm512_castsi128_si512(at(row_at<r>(rows, stride)));
-  v = _mm512_inserti32x4(v, at(row_at<r + 4>(rows, stride)), 1);
-  v = _mm512_inserti32x4(v, at(row_at<r + 8>(rows, stride)), 2);
-  return _mm512_inserti32x4(v, at(row_at<r + 12>(rows, stride)), 3);
+  V v = _mm512_castsi128_si512(at(0));
+  v = _mm512_inserti32x4(v, at(1), 1);
+  v = _mm512_inserti32x4(v, at(2), 2);
+  return _mm512_inserti32x4(v, at(3), 3);
 }
 
 ETCH_WORD void transpose(const uint8_t* rows, int64_t stride, V* out) {
-  const V a = four_rows<0>(rows, stride), b = four_rows<1>(rows, stride);
-  const V c = four_rows<2>(rows, stride), d = four_rows<3>(rows, stride);
+  const FourthRows f = fourth_rows(rows, stride);
+  const V a = four_rows<0>(f), b = four_rows<1>(f), c = four_rows<2>(f), d = four_rows<3>(f);
   const V ab_low = _mm512_unpacklo_epi32(a, b), ab_high = _mm512_unpackhi_epi32(a, b);
   const V cd_low = _mm512_unpacklo_epi32(c, d), cd_high = _mm512_unpackhi_epi32(c, d);
   out[0] = _mm512_unpacklo_epi64(ab_low, cd_low);
@@ -109,24 +117,22 @@ ETCH_WORD void transpose(const uint8_t* rows, int64_t stride, V* out) {
   out[3] = _mm512_unpackhi_epi64(ab_high, cd_high);
 }
 
-template <int r>
 ETCH_WORD __m128i four_dwords(const uint8_t* rows, int64_t stride) {
-  const auto at = [](const uint8_t* p) {
+  const auto at = [&](int r) ETCH_LAMBDA {
     int32_t x;
-    __builtin_memcpy(&x, p, 4);
+    __builtin_memcpy(&x, rows + r * stride, 4);
     return x;
   };
-  __m128i v = _mm_cvtsi32_si128(at(row_at<r>(rows, stride)));
-  v = _mm_insert_epi32(v, at(row_at<r + 1>(rows, stride)), 1);
-  v = _mm_insert_epi32(v, at(row_at<r + 2>(rows, stride)), 2);
-  return _mm_insert_epi32(v, at(row_at<r + 3>(rows, stride)), 3);
+  return _mm_insert_epi32(
+      _mm_insert_epi32(_mm_insert_epi32(_mm_cvtsi32_si128(at(0)), at(1), 1), at(2), 2), at(3), 3);
 }
 
 ETCH_WORD V row_dwords(const uint8_t* rows, int64_t stride) {
-  V v = _mm512_castsi128_si512(four_dwords<0>(rows, stride));
-  v = _mm512_inserti32x4(v, four_dwords<4>(rows, stride), 1);
-  v = _mm512_inserti32x4(v, four_dwords<8>(rows, stride), 2);
-  return _mm512_inserti32x4(v, four_dwords<12>(rows, stride), 3);
+  const FourthRows f = fourth_rows(rows, stride);
+  V v = _mm512_castsi128_si512(four_dwords(f.at[0], stride));
+  v = _mm512_inserti32x4(v, four_dwords(f.at[1], stride), 1);
+  v = _mm512_inserti32x4(v, four_dwords(f.at[2], stride), 2);
+  return _mm512_inserti32x4(v, four_dwords(f.at[3], stride), 3);
 }
 
 }  // namespace etch::ETCH_ISA
