@@ -11,17 +11,36 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // ---- quantise ----------------------------------------------------------------------------------
 
+// The same for etch_quantize and etch_norm.
+template <class Args>
 int64_t quantize_row_items(const void* args, const etch_thread* thread) {
-  return count_rows(static_cast<const etch_quantize*>(args)->rows, thread);
+  return count_rows(static_cast<const Args*>(args)->rows, thread);
 }
+template <class Args>
 int64_t quantize_block_items(const void* args, const etch_thread* thread) {
-  return ceil_div(quantize_row_items(args, thread), ETCH_PANEL_COLUMNS);
+  return ceil_div(quantize_row_items<Args>(args, thread), ETCH_PANEL_COLUMNS);
 }
+template <class Args>
 int64_t quantize_row_bytes(const void* args) {
-  return 4 * static_cast<const etch_quantize*>(args)->d;
+  return 4 * static_cast<const Args*>(args)->d;
 }
+template <class Args>
 int64_t quantize_block_bytes(const void* args) {
-  return ETCH_PANEL_COLUMNS * quantize_row_bytes(args);
+  return ETCH_PANEL_COLUMNS * quantize_row_bytes<Args>(args);
+}
+
+template <class Args>
+etch_kernel describe_quantizing(ArgsKind kind, Representation output) {
+  const bool packed =
+      output == Representation::q8_32_packed || output == Representation::q8_256_packed;
+  const bool wide = output == Representation::q8_256 || output == Representation::q8_256_packed;
+  etch_kernel k{};
+  k.args = kind;
+  k.output = output;
+  k.row_multiple = wide ? 256 : 32;
+  k.items = packed ? quantize_block_items<Args> : quantize_row_items<Args>;
+  k.item_bytes = packed ? quantize_block_bytes<Args> : quantize_row_bytes<Args>;
+  return k;
 }
 
 // ---- matmul ------------------------------------------------------------------------------------
@@ -132,16 +151,11 @@ int64_t activation_bytes(Representation r, int64_t d, int64_t rows) {
 }
 
 etch_kernel describe_quantize(Representation output) {
-  const bool packed =
-      output == Representation::q8_32_packed || output == Representation::q8_256_packed;
-  const bool wide = output == Representation::q8_256 || output == Representation::q8_256_packed;
-  etch_kernel k{};
-  k.args = ArgsKind::quantize;
-  k.output = output;
-  k.row_multiple = wide ? 256 : 32;
-  k.items = packed ? quantize_block_items : quantize_row_items;
-  k.item_bytes = packed ? quantize_block_bytes : quantize_row_bytes;
-  return k;
+  return describe_quantizing<etch_quantize>(ArgsKind::quantize, output);
+}
+
+etch_kernel describe_norm_quantize(Representation output) {
+  return describe_quantizing<etch_norm>(ArgsKind::norm, output);
 }
 
 etch_kernel describe_registers(DType weight) {

@@ -10,6 +10,7 @@ namespace etch {
 int64_t count_rows(const etch_rows& rows, const etch_thread* thread);
 
 etch_kernel describe_quantize(Representation output);
+etch_kernel describe_norm_quantize(Representation output);
 etch_kernel describe_registers(DType weight);
 etch_kernel describe_panel(DType weight);
 etch_kernel describe_float_matmul(DType weight);

@@ -179,6 +179,58 @@ TEST(Quantize, marks_rows_that_are_not_finite_and_makes_them_zeros) {
   }
 }
 
+TEST(NormQuantize, has_the_bits_of_norm_and_quantise_one_after_the_other) {
+  const int64_t d = 768, n_rows = 8;
+  std::mt19937 random(9);
+  std::normal_distribution<float> normal(0.0f, 5.0f);
+  std::vector<float> x(static_cast<size_t>(n_rows * d)), weight(static_cast<size_t>(d)),
+      y(x.size());
+  for (float& v : x) v = normal(random);
+  for (float& v : weight) v = normal(random);
+  x[static_cast<size_t>(5 * d + 700)] = std::numeric_limits<float>::infinity();
+  for (const Representation r : {Representation::q8_32, Representation::q8_256,
+                                 Representation::q8_32_packed, Representation::q8_256_packed}) {
+    for (const etch_isa isa : usable_isas()) {
+      std::vector<int32_t> failed(static_cast<size_t>(n_rows));
+      etch_step step{};
+      step.n_rows = static_cast<int32_t>(n_rows);
+      step.failed = failed.data();
+      etch_thread thread{&step, nullptr, 0, 1, 41};
+      test::Guarded fused(activation_bytes(r, d, n_rows));
+      etch_norm norm{};
+      norm.x = {reinterpret_cast<uint8_t*>(x.data()), 4 * d, 0};
+      norm.y = {reinterpret_cast<uint8_t*>(y.data()), 4 * d, 0};
+      norm.weight = weight.data();
+      norm.packed = fused.data();
+      norm.d = d;
+      norm.eps = 1e-5f;
+      norm.rows = {ETCH_TOKENS, 1};
+      etch_call(find_kernel("norm_quantize_" + std::string(name(r))), isa, &norm, &thread);
+      EXPECT_THAT(failed, testing::ElementsAre(0, 0, 0, 0, 0, 42, 0, 0));
+      etch_call(find_kernel("rmsnorm"), ETCH_SCALAR, &norm, &thread);
+      const Quantised apart = quantise(r, ETCH_SCALAR, y.data(), n_rows, d);
+      // All but the padding, which nobody writes.
+      const Reader<Group32> a{fused.data(), r, d}, b{apart.memory.data(), r, d};
+      const bool wide = r == Representation::q8_256 || r == Representation::q8_256_packed;
+      for (int64_t row = 0; row < n_rows; ++row) {
+        for (int64_t k = 0; k < d; ++k)
+          ASSERT_EQ(a.code(row, k), b.code(row, k)) << name(r) << " " << isa_name(isa);
+        for (int64_t g = 0; g < d / (wide ? 256 : 32); ++g) {
+          const auto same = [&](const auto& p, const auto& q) {
+            return std::memcmp(&p, &q, sizeof p) == 0;
+          };
+          if (wide) {
+            ASSERT_TRUE(same((Reader<Group256>{fused.data(), r, d}.group(row, g)),
+                             (Reader<Group256>{apart.memory.data(), r, d}.group(row, g))));
+          } else {
+            ASSERT_TRUE(same(a.group(row, g), b.group(row, g)));
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Quantize, rows_of_outputs_mark_the_token_they_come_from) {
   std::vector<float> x(96, 1.0f);
   x[40] = std::numeric_limits<float>::quiet_NaN();

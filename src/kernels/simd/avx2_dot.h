@@ -1,4 +1,4 @@
-// The integer words of products for AVX2: 8 rows, byte pairs. scalar_dot.h says what each one
+// The integer words of products for AVX2: 8 rows, byte pairs. scalar_words.h says what each one
 // means.
 #pragma once
 

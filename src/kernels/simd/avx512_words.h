@@ -1,5 +1,5 @@
 // The integer words of products for 512-bit registers (F, BW, DQ, VL), the same with and without
-// VNNI. scalar_dot.h says what each one means.
+// VNNI. scalar_words.h says what each one means.
 #pragma once
 
 #include <immintrin.h>
