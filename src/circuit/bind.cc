@@ -50,6 +50,7 @@ class Binder {
     dims_.set_report([this](const Location& at, ErrorKind kind, const std::string& message) {
       const bool told =
           message.find("(line ") != std::string::npos || message.substr(0, 5) == "key '";
+      dims_failed_ = true;
       findings_.add(kind, told ? message : fmt::format("{} (line {})", message, at.line));
     });
     dims_.evaluate_all();
@@ -57,6 +58,7 @@ class Binder {
     std::set<std::string_view> consumed;
     bind_parts(dims_, circuit_, model_, out_.parts, consumed, findings_);
     states();
+    if (dims_failed_) ETCH_TRY(findings_.status());  // what could not be asked for is not left over
     left_over_tensors(consumed);
     ETCH_TRY(findings_.status());
     left_over_keys();
@@ -64,6 +66,7 @@ class Binder {
     ETCH_TRY(findings_.status());
     ETCH_TRY(rotaries());
     dims();
+    dims_.set_report(nullptr);
     return std::move(out_);
   }
 
@@ -268,6 +271,7 @@ class Binder {
   const Model& model_;
   Binding out_;
   BindFindings findings_;
+  bool dims_failed_ = false;
 };
 
 }  // namespace

@@ -958,6 +958,10 @@ Dims::Dims(const Circuit& circuit, const Model* model, PartLookup* parts, Report
   collect(circuit.parts, "");
 }
 
+void Dims::set_report(Report report) {
+  report_ = report ? std::move(report) : [](const Location&, ErrorKind, const std::string&) {};
+}
+
 bool Dims::is_builtin(std::string_view name) const {
   return std::find(std::begin(kBuiltins), std::end(kBuiltins), name) != std::end(kBuiltins);
 }

@@ -91,7 +91,7 @@ class Dims {
   // model and parts are null without a file.
   Dims(const Circuit& circuit, const Model* model, PartLookup* parts, Report report);
 
-  void set_report(Report report) { report_ = std::move(report); }
+  void set_report(Report report);  // null: nobody listens
   bool symbolic() const { return model_ == nullptr; }
   Proof& proof() { return proof_; }
   const std::vector<RotarySpec>& rotaries() const { return rotaries_; }

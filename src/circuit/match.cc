@@ -39,38 +39,49 @@ std::string starred(std::string_view name) {
   return s;
 }
 
-std::set<std::string> names_of(const Circuit& circuit) {
-  std::set<std::string> names;
-  for (const PartDeclaration& d : declarations(circuit)) {
-    std::vector<std::string> own = tensor_names(d, 0);
-    if (d.pack != nullptr) own.push_back(pack_name(d, 0));
-    if (d.part->or_each) own.push_back(with_indices(*d.part->or_each, d.variable(), 0, 0));
-    if (d.part->bias != BiasRule::none) {
-      own.push_back(bias_name(own[0]));
-      if (d.pack != nullptr) own.push_back(bias_name(pack_name(d, 0)));
-    }
-    for (const std::string& n : own) names.insert(starred(n));
+// Names a part may have in a file, as patterns.
+std::vector<std::string> names_of(const PartDeclaration& d) {
+  std::vector<std::string> names = tensor_names(d, 0);
+  if (d.pack != nullptr) names.push_back(pack_name(d, 0));
+  if (d.part->or_each) names.push_back(with_indices(*d.part->or_each, d.variable(), 0, 0));
+  if (d.part->bias != BiasRule::none) {
+    names.push_back(bias_name(names[0]));
+    if (d.pack != nullptr) names.push_back(bias_name(pack_name(d, 0)));
   }
-  for (const Ignore& i : circuit.ignores)
-    if (!i.is_key) names.insert(with_indices(i.pattern, i.variable ? i.variable->text : "", 0));
+  for (std::string& n : names) n = starred(n);
   return names;
 }
 
 struct Distance {
-  size_t known = 0;
+  size_t known = 0;                    // tensors of the file that the circuit has names for
   std::map<std::string, int> unknown;  // pattern -> tensors
+  size_t absent = 0;                   // parts that must be there and are not
+  size_t far() const { return unknown.size() + absent; }
 };
 
 Distance distance(const Circuit& circuit, const Model& model) {
-  const std::set<std::string> names = names_of(circuit);
+  std::set<std::string> in_file, in_circuit;
+  for (const Weight& w : model.weights) in_file.insert(starred(w.name));
   Distance d;
+  for (const PartDeclaration& p : declarations(circuit)) {
+    bool found = false;
+    for (const std::string& n : names_of(p)) {
+      found = found || in_file.contains(n);
+      in_circuit.insert(n);
+    }
+    const bool conditional = std::any_of(p.guards.begin(), p.guards.end(), [](const auto& g) {
+      return g.item->kind == PartItem::Kind::branch;
+    });
+    if (!found && !p.may_be_absent() && !p.part->otherwise && !conditional) ++d.absent;
+  }
+  std::vector<std::string> ignored;
+  for (const Ignore& i : circuit.ignores)
+    if (!i.is_key && !i.variable) ignored.push_back(i.pattern);
   for (const Weight& w : model.weights) {
     const std::string pattern = starred(w.name);
-    const bool known = names.contains(pattern) ||
-                       std::any_of(names.begin(), names.end(), [&](const std::string& n) {
-                         return n.find_first_of("?*") != std::string::npos && matches(n, w.name);
-                       });
-    if (known)
+    if (in_circuit.contains(pattern) ||
+        std::any_of(ignored.begin(), ignored.end(),
+                    [&](const std::string& i) { return matches(i, w.name); }))
       ++d.known;
     else
       ++d.unknown[pattern];
@@ -84,11 +95,11 @@ std::string nearest_circuit(const CircuitLibrary& library, const Model& model) {
   for (const CircuitLibrary::Place& p : library.places)
     for (const auto& c : p.circuits) {
       Distance d = distance(*c, model);
-      if (best != nullptr && d.known <= best_distance.known) continue;
+      if (d.known == 0 || (best != nullptr && d.far() >= best_distance.far())) continue;
       best = c;
       best_distance = std::move(d);
     }
-  if (best == nullptr || best_distance.known == 0) return "";
+  if (best == nullptr) return "";
   std::string s = fmt::format(" (nearest: {}, {} of {} tensors match", best->name.text,
                               best_distance.known, model.weights.size());
   int shown = 0;

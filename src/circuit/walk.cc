@@ -452,6 +452,7 @@ Status walk_flow(const Binding& binding, std::string_view flow_name, FlowSink& s
     if (main.walk(*circuit.flow(""))) walker.hidden = main.hidden;
   }
   const bool ok = walker.walk(*flow);
+  binding.dims_values->set_report(nullptr);
   if (!stopping.status.has_value()) return stopping.status;
   if (!ok || !errors.empty()) return fail(kind, "{}", errors);
   return {};

@@ -567,6 +567,7 @@ std::vector<FlowValue> Walker::emit(Op op, std::vector<FlowValue> arguments,
     return {};
   std::vector<Operand> operands;
   for (const FlowValue& v : arguments) operands.push_back(to_operand(v));
+  if (!reads_types(op, operands, places) || !reads_types(op, attributes, at)) return {};
   ShapeCheck check(op, operands, attributes, static_cast<int>(n), dims_.proof());
   infer_shapes(check);
   for (const ShapeFinding& f : check.findings) {
@@ -618,6 +619,41 @@ std::vector<FlowValue> Walker::emit(Op op, std::vector<FlowValue> arguments,
   return results;
 }
 
+// Matrices and tables come in any type; whatever else is read from a part is F32, F16 or BF16.
+bool Walker::reads_type(Op op, const Operand& o, bool matrix, const Location& at) {
+  if (options_.binding == nullptr || !o.is_part()) return true;
+  const PartData& data = options_.binding->parts[static_cast<size_t>(o.id)].data;
+  const std::string_view tensor = data.weight->name, type = name(data.dtype);
+  const bool ids = o.type.kind == Type::Kind::ids;
+  if (matrix) {
+    if (!ids || op == Op::embed) return true;
+    wrong(at,
+          fmt::format("'{}' is {}, {} reads weights of numbers, not of ids", tensor, type,
+                      info(op).spelled),
+          ErrorKind::unsupported);
+    return false;
+  }
+  if (data.dtype == DType::f32 || data.dtype == DType::f16 || data.dtype == DType::bf16)
+    return true;
+  wrong(at, fmt::format("'{}' is {}, {} reads F32, F16 or BF16", tensor, type, info(op).spelled),
+        ErrorKind::unsupported);
+  return false;
+}
+
+bool Walker::reads_types(Op op, const std::vector<Operand>& operands,
+                         const std::vector<Location>& places) {
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const bool matrix = (op == Op::linear && i == 1) || (op == Op::embed && i == 0);
+    if (!reads_type(op, operands[i], matrix, places[i])) return false;
+  }
+  return true;
+}
+
+bool Walker::reads_types(Op op, const std::vector<NamedOperand>& attributes, const Location& at) {
+  return std::all_of(attributes.begin(), attributes.end(),
+                     [&](const NamedOperand& a) { return reads_type(op, a.value, false, at); });
+}
+
 // linear(x, stack[e]): proved with one matrix and one row, applied to all chosen ones.
 std::vector<FlowValue> Walker::emit_experts(std::vector<FlowValue> arguments,
                                             const std::vector<Location>& places,
@@ -626,6 +662,7 @@ std::vector<FlowValue> Walker::emit_experts(std::vector<FlowValue> arguments,
   const Operand stack = arguments[1].operand;
   const Polynomial n_used = mix_->experts.type.shape[0];
   if (arguments[0].slots && !x.type.shape.empty()) x.type.shape.erase(x.type.shape.begin());
+  if (!reads_type(Op::linear, stack, true, places[1])) return {};
   const Operand single[] = {x, stack};
   ShapeCheck check(Op::linear, single, {}, 1, dims_.proof());
   infer_shapes(check);

@@ -100,6 +100,10 @@ class Walker {
                               std::vector<NamedOperand> attributes, size_t n, const Location& at);
   std::vector<FlowValue> emit_experts(std::vector<FlowValue> arguments,
                                       const std::vector<Location>& places, const Location& at);
+  bool reads_type(Op op, const Operand& o, bool matrix, const Location& at);
+  bool reads_types(Op op, const std::vector<Operand>& operands,
+                   const std::vector<Location>& places);
+  bool reads_types(Op op, const std::vector<NamedOperand>& attributes, const Location& at);
   bool make_room(std::vector<FlowValue>& arguments, const Location& at);
   void note_write(const Operand& state, const Location& at);
 
