@@ -107,7 +107,13 @@ class Cutter {
         threes_(threes),
         pattern_(pattern),
         match_(pcre2_match_data_create(1, nullptr)),
-        context_(pcre2_match_context_create(nullptr)) {}
+        context_(pcre2_match_context_create(nullptr)) {
+    // No pattern of the table looks at a character more than a few times, but a run of millions of
+    // spaces is walked back once for `\s*[\r\n]+`; PCRE2's default limit of ten million steps would
+    // be an error there.
+    pcre2_set_match_limit(context_.get(), UINT32_MAX);
+    pcre2_set_heap_limit(context_.get(), 1 << 19);  // KiB, for the interpreter
+  }
 
   Status cut(std::string_view text, uint32_t begin, uint32_t end, std::vector<uint32_t>& ends) {
     const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data() + begin);
@@ -141,7 +147,7 @@ class Cutter {
                                         context_.get());
       if (found != PCRE2_ERROR_JIT_STACKLIMIT) return found;
     }
-    // The interpreter keeps its backtracking on the heap, 20 MB at most.
+    // The interpreter keeps its backtracking on the heap.
     return pcre2_match(code_, subject, size, at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, match_.get(),
                        context_.get());
   }
