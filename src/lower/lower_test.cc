@@ -10,7 +10,6 @@
 #include "lowered/print.h"
 #include "lowered/sizes.h"
 #include "support/model_graphs.h"
-#include "support/planned_kernels.h"
 #include "support/random_graph.h"
 
 namespace etch {
@@ -23,7 +22,7 @@ Result<Lowered> try_lower(const Shape& shape, const LowerOptions& options = {}) 
   model_graphs::Weights weights(shape.norms != DType::f32, 7);
   Result<Graph> graph = model_graphs::make(shape, weights);
   if (!graph) return tl::unexpected(graph.error());
-  return lower(*graph, planned_kernels(), options);
+  return lower(*graph, Target{}, options);
 }
 
 Lowered must_lower(const Shape& shape, const LowerOptions& options = {}) {
@@ -237,7 +236,7 @@ TEST(Lower, names_tensor_type_and_nearest_type_where_no_kernel_reads_it) {
     return part == "attn_k" && layer == 1 ? DType::q5_1 : DType::q4_1;
   };
   std::vector<etch_kernel> kernels;
-  for (const etch_kernel& k : planned_kernels().kernels)
+  for (const etch_kernel& k : Target{}.kernels)
     if (k.weight != DType::q5_1) kernels.push_back(k);
   model_graphs::Weights weights(false);
   const Result<Lowered> l = lower(*model_graphs::make(s, weights), {kernels}, {});
@@ -257,7 +256,7 @@ TEST(Lower, names_operation_and_line_where_there_is_no_kernel_yet) {
   b.output("y", b.apply(Op::shift, {x}, {{"state", StateRef{state}}}));
   const Result<Graph> graph = std::move(b).finish();
   ASSERT_TRUE(graph) << graph.error().message;
-  const Result<Lowered> l = lower(*graph, planned_kernels(), {});
+  const Result<Lowered> l = lower(*graph, Target{}, {});
   ASSERT_FALSE(l);
   EXPECT_EQ(l.error().kind, ErrorKind::unsupported);
   EXPECT_THAT(l.error().message, HasSubstr("circuits/rwkv7.circuit:61: shift"));
@@ -298,7 +297,7 @@ TEST(Lower, verifies_for_random_graphs) {
       Random random(seed);
       for (const std::string& pass : lowering_passes())
         if (random.below(4) == 0) options.without.insert(pass);
-      const Result<Lowered> l = lower(*graph, planned_kernels(), options);
+      const Result<Lowered> l = lower(*graph, Target{}, options);
       ASSERT_TRUE(l) << seed << ": " << l.error().message;
       EXPECT_EQ(l->prefill.calls.empty(), rows == Rows::once);
     }

@@ -6,7 +6,6 @@
 #include "lower/lower.h"
 #include "lowered/verify.h"
 #include "support/model_graphs.h"
-#include "support/planned_kernels.h"
 
 namespace etch {
 namespace {
@@ -19,7 +18,7 @@ class PlantedFaults : public ::testing::TestWithParam<bool> {
     model_graphs::Weights weights(false);
     model_graphs::Shape shape = model_graphs::tiny({});
     shape.bias = true;
-    Result<Lowered> l = lower(*model_graphs::make(shape, weights), planned_kernels(), {});
+    Result<Lowered> l = lower(*model_graphs::make(shape, weights), Target{}, {});
     ASSERT_TRUE(l) << l.error().message;
     lowered = std::move(*l);
     ASSERT_TRUE(verify(lowered));

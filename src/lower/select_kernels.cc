@@ -111,8 +111,9 @@ Status choose(const Draft& draft, DraftCall& call, const Target& target,
 
 const etch_kernel* find_kernel_for(const DraftCall& call, const Target& target) {
   const etch_kernel* any_cache = nullptr;
+  const bool converts = call.kind == ArgsKind::quantize || call.kind == ArgsKind::norm;
   for (const etch_kernel& k : target.kernels) {
-    if (k.args != call.kind || k.output != call.output || !does(k, call)) continue;
+    if (k.args != call.kind || !does(k, call) || (converts && k.output != call.output)) continue;
     if (call.kv ? k.kv == call.kv : !k.kv) return &k;
     if (!call.kv) any_cache = &k;  // attention without a cache: what the cache holds is no matter
   }
