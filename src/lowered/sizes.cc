@@ -14,12 +14,4 @@ int64_t bytes_at(const Lowered& lowered, Space space, bool prefill, int64_t n_ro
   return end;
 }
 
-int64_t state_bytes(const Lowered& lowered, int64_t n_positions) {
-  const int64_t pages = (n_positions + ETCH_PAGE_POSITIONS - 1) / ETCH_PAGE_POSITIONS;
-  int64_t sum = 0;
-  for (const State& s : lowered.states)
-    sum += s.kind == State::Kind::cache ? pages * s.page_bytes : s.bytes;
-  return sum;
-}
-
 }  // namespace etch
