@@ -65,22 +65,26 @@ inline TinyHf read_tiny_hf(const std::filesystem::path& folder) {
   return t;
 }
 
-// All of them in the order of their names; none, said in one line, where the reference data are
-// not.
+// Where they are: all of them with the reference data, else the three in the repository.
+inline const std::filesystem::path& tiny_hf_dir() {
+  static const std::filesystem::path found = [] {
+    const auto dir = shared_file("data/tiny-hf");
+    return dir ? *dir : std::filesystem::path(ETCH_SOURCE_DIR) / "tests/data/tiny-hf";
+  }();
+  return found;
+}
+
+// In the order of their names.
 inline std::vector<std::string> tiny_hf_names() {
   std::vector<std::string> names;
-  const auto dir = shared_file("data/tiny-hf");
-  if (!dir) return names;
-  for (const auto& entry : std::filesystem::directory_iterator(*dir))
+  for (const auto& entry : std::filesystem::directory_iterator(tiny_hf_dir()))
     if (std::filesystem::exists(entry.path() / "model.gguf"))
       names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   return names;
 }
 
-inline TinyHf tiny_hf(const std::string& name) {
-  return read_tiny_hf(*shared_dir() / "data/tiny-hf" / name);
-}
+inline TinyHf tiny_hf(const std::string& name) { return read_tiny_hf(tiny_hf_dir() / name); }
 
 inline double standard_deviation(const std::vector<float>& x) {
   double sum = 0, squares = 0;
