@@ -282,4 +282,32 @@ class Checker {
 
 Diagnostics check_circuit(const Circuit& circuit) { return Checker(circuit).run(); }
 
+CircuitUse use_of(const Circuit& circuit) {
+  CircuitUse out;
+  const Dims::Report ignore = [](const Location&, ErrorKind, const std::string&) {};
+  Dims dims(circuit, nullptr, nullptr, ignore);
+  dims.evaluate_all();
+  std::set<std::pair<int, int>> seen;
+  const auto call = [&](const Location&, std::span<const Location> places,
+                        std::span<const Operand> operands) {
+    for (size_t i = 0; i < operands.size(); ++i)
+      for (size_t j = i + 1; j < operands.size(); ++j) {
+        const Operand &a = operands[i], &b = operands[j];
+        const bool values = (a.is_wire() || a.is_part()) && (b.is_wire() || b.is_part());
+        if (!values || a.type.kind != b.type.kind || a.type.shape.size() != b.type.shape.size())
+          continue;
+        bool same = true;
+        for (size_t k = 0; k < a.type.shape.size(); ++k)
+          same = same && dims.proof().equal(a.type.shape[k], b.type.shape[k]) == Answer::proved;
+        if (same && seen.insert({places[i].begin, places[j].begin}).second)
+          out.alike.emplace_back(places[i], places[j]);
+      }
+  };
+  Walker walker(dims, {nullptr, nullptr, ignore, nullptr, call});
+  for (const Flow& f : circuit.flows) walker.walk(f);
+  out.wire_parts = walker.wire_parts;
+  out.norm_parts = walker.norm_parts;
+  return out;
+}
+
 }  // namespace etch

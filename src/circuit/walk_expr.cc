@@ -379,6 +379,15 @@ std::vector<FlowValue> Walker::inline_def(const Expr& e, const Def& def, size_t 
     assignments[def.parameters[i].at.begin] = def.parameters[i];
     inner[def.parameters[i].text] = std::move(v);
   }
+  if (options_.call) {
+    std::vector<Location> places;
+    std::vector<Operand> operands;
+    for (size_t i = 0; i < def.parameters.size(); ++i) {
+      places.push_back(e.arguments[i].value->at);
+      operands.push_back(to_operand(inner[def.parameters[i].text]));
+    }
+    options_.call(e.at, places, operands);
+  }
   inlining_.push_back(def.name.text);
   std::swap(frame_, inner);
   std::vector<FlowValue> results;
@@ -455,6 +464,18 @@ std::vector<FlowValue> Walker::apply_op(const Expr& e, Op op, size_t n) {
   if (op == Op::pool && arguments[1].kind == FlowValue::Kind::dim &&
       arguments[1].dim.kind == DimValue::Kind::none && n == 1)
     return {arguments[0]};
+  if (options_.call) {
+    std::vector<Location> all = places;
+    std::vector<Operand> operands;
+    for (const FlowValue& v : arguments) operands.push_back(to_operand(v));
+    for (const NamedOperand& a : attributes)
+      for (const Argument& written : e.arguments)
+        if (written.attribute == a.name) {
+          all.push_back(written.value->at);
+          operands.push_back(a.value);
+        }
+    options_.call(e.at, all, operands);
+  }
   return emit(op, std::move(arguments), places, std::move(attributes), n, e.at);
 }
 
@@ -568,6 +589,8 @@ std::vector<FlowValue> Walker::emit(Op op, std::vector<FlowValue> arguments,
   std::vector<Operand> operands;
   for (const FlowValue& v : arguments) operands.push_back(to_operand(v));
   if (!reads_types(op, operands, places) || !reads_types(op, attributes, at)) return {};
+  const bool norm = op == Op::rmsnorm || op == Op::layernorm;
+  if (norm && operands.size() == 3 && operands[1].is_part()) norm_parts.insert(operands[1].name);
   ShapeCheck check(op, operands, attributes, static_cast<int>(n), dims_.proof());
   infer_shapes(check);
   for (const ShapeFinding& f : check.findings) {
@@ -621,7 +644,9 @@ std::vector<FlowValue> Walker::emit(Op op, std::vector<FlowValue> arguments,
 
 // Matrices and tables come in any type; whatever else is read from a part is F32, F16 or BF16.
 bool Walker::reads_type(Op op, const Operand& o, bool matrix, const Location& at) {
-  if (options_.binding == nullptr || !o.is_part()) return true;
+  if (!o.is_part()) return true;
+  if (!matrix) wire_parts.insert(o.name);
+  if (options_.binding == nullptr) return true;
   const PartData& data = options_.binding->parts[static_cast<size_t>(o.id)].data;
   const std::string_view tensor = data.weight->name, type = name(data.dtype);
   const bool ids = o.type.kind == Type::Kind::ids;

@@ -37,6 +37,9 @@ class Walker {
     FlowSink* sink = nullptr;
     Dims::Report report;                                     // errors
     std::function<void(const Location&, std::string)> note;  // what stays open
+    // Every call of an operation or def, with its operands that are wires or parts and where they
+    // stand.
+    std::function<void(const Location&, std::span<const Location>, std::span<const Operand>)> call;
   };
 
   Walker(Dims& dims, Options options);
@@ -45,6 +48,8 @@ class Walker {
   bool walk(const Flow& flow);
 
   // What all walks together used and wrote, for the checks of a whole circuit.
+  // Parts read otherwise than as a matrix or a table; of these, those that are weights of a norm.
+  std::set<std::string> wire_parts, norm_parts;
   std::set<std::string> used_parts, used_states, used_defs, written_states;
   std::set<int> used_origins;       // assignments that something read
   std::map<int, Name> assignments;  // every assignment that was walked
