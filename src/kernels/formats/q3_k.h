@@ -56,8 +56,11 @@ struct q3_k {
     unrolled<4>([&](auto s) ETCH_LAMBDA {
       V w[4];
       unrolled<4>([&](auto i) ETCH_LAMBDA {
-        const V high = bit_and(right<s>(third[i]), all(0x01010101));
-        w[i] = bit_or(bit_and(right<2 * s>(packed[i]), all(0x03030303)), left<2>(high));
+        V high = third[i];  // bit s of each byte goes to bit 2
+        if constexpr (s < 2) high = left<2 - s>(high);
+        if constexpr (s == 3) high = right<1>(high);
+        w[i] = bit_or(bit_and(right<2 * s>(packed[i]), all(0x03030303)),
+                      bit_and(high, all(0x04040404)));
       });
       take(Index<2 * s>{}, w);
     });

@@ -39,11 +39,11 @@ struct q5_k {
     transpose(b + offsetof(Block, qh) + 16, stride, fifth + 4);
     unrolled<8>([&](auto i) ETCH_LAMBDA {
       fifth[i] = right_by(fifth[i], 2 * u);
-      w[i] = bit_or(low_nibbles(packed[i]), left<4>(bit_and(fifth[i], all(0x01010101))));
+      w[i] = bit_or(low_nibbles(packed[i]), bit_and(left<4>(fifth[i]), all(0x10101010)));
     });
     take(Index<0>{}, w);
     unrolled<8>([&](auto i) ETCH_LAMBDA {
-      w[i] = bit_or(high_nibbles(packed[i]), left<3>(bit_and(fifth[i], all(0x02020202))));
+      w[i] = bit_or(high_nibbles(packed[i]), bit_and(left<3>(fifth[i]), all(0x10101010)));
     });
     take(Index<1>{}, w);
   }

@@ -45,8 +45,11 @@ struct q6_k {
     unrolled<4>([&](auto g) ETCH_LAMBDA {
       V w[4];
       unrolled<4>([&](auto i) ETCH_LAMBDA {
-        const V two = left<4>(bit_and(right<2 * g>(high[i]), all(0x03030303)));
-        w[i] = bit_or(g < 2 ? low_nibbles(low[g % 2][i]) : high_nibbles(low[g % 2][i]), two);
+        V two = high[i];  // bits 2 g and 2 g + 1 of each byte go to bits 4 and 5
+        if constexpr (g < 2) two = left<4 - 2 * g>(two);
+        if constexpr (g == 3) two = right<2>(two);
+        const V four = g < 2 ? low_nibbles(low[g % 2][i]) : high_nibbles(low[g % 2][i]);
+        w[i] = bit_or(four, bit_and(two, all(0x30303030)));
       });
       take(Index<2 * g>{}, w);
     });
