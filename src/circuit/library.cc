@@ -1,5 +1,7 @@
 #include "circuit/library.h"
 
+#include "circuit/check.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -28,7 +30,10 @@ Result<std::shared_ptr<const Circuit>> read_circuit(const fs::path& path) {
   std::string text{std::istreambuf_iterator<char>(in), {}};
   if (in.bad() || !in.is_open())
     return fail(ErrorKind::resources, "{}: cannot be read", path.string());
-  return parse_shared(std::move(text), path.string());
+  auto circuit = ETCH_TRY(parse_shared(std::move(text), path.string()));
+  ETCH_TRY(check_circuit(*circuit)
+               .status());  // bind() wants a sound one; those inside etch are held to it by a test
+  return circuit;
 }
 
 Result<std::vector<std::shared_ptr<const Circuit>>> read_folder(const fs::path& folder) {

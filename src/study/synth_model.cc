@@ -160,7 +160,8 @@ class Synth {
     contents.set("general.architecture", arch);
     contents.set("tokenizer.ggml.model", "none");
     const int64_t n_layers = options_.n_layers > 0 ? options_.n_layers : 2 + random_.below(2);
-    head_size_ = (random_.next() & 1) != 0 ? 16 : 32;
+    head_size_ =
+        int64_t{16} << random_.below(options_.optional == SynthOptions::Optional::all ? 2 : 4);
     std::set<std::string> needed, mentioned, listed, meta;
     each_expr(circuit_, [&](const Expr& e) { note_key(e, needed, mentioned, listed, meta); });
     mentioned.insert("context_length");
@@ -173,7 +174,12 @@ class Synth {
     look(*circuit_.match);
     for (const std::string& k : mentioned) {
       if (of_match.contains(k) && (random_.next() & 1) != 0) continue;
-      const bool wanted = needed.contains(k) || k == "context_length" || parts_.present("key " + k);
+      // Drawn anew in each try: what a key says and what stands for it where it is absent must
+      // agree with others.
+      const bool drawn = options_.optional == SynthOptions::Optional::drawn;
+      const bool taken =
+          drawn ? (random_.next() & 1) != 0 : options_.optional == SynthOptions::Optional::all;
+      const bool wanted = needed.contains(k) || k == "context_length" || taken;
       if (wanted) set_key(contents, arch + "." + k, k, listed.contains(k), n_layers);
     }
     for (const std::string& k : meta) set_key(contents, k, k, false, n_layers);
