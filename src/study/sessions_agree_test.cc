@@ -1,12 +1,11 @@
-// The same bits, whatever the way: small models with random weights run through sessions of every
-// kind, and all logits are compared with
-// ==. Against the plain evaluation of the graph they are compared within what rounding explains.
+// Sessions agree: the same bits for any number of threads, chunking, instruction set, batch and
+// history, on small models whose texts run past a page and past every window.
+// (tests/property/stages_agree_test.cc compares the stages with one another.)
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 
-#include "graph/interpret.h"
 #include "lower/lower.h"
 #include "session/session.h"
 #include "support/model_graphs.h"
@@ -82,15 +81,6 @@ class Model {
     return all;
   }
 
-  std::vector<double> interpreted(std::span<const int32_t> tokens) const {
-    std::vector<InterpretRow> rows;
-    for (size_t i = 0; i < tokens.size(); ++i)
-      rows.push_back({tokens[i], 0, static_cast<int32_t>(i), true});
-    KeptStates states;
-    auto result = interpret(graph_, rows, states);
-    EXPECT_TRUE(result) << result.error().message;
-    return result ? result->find("logits")->values : std::vector<double>();
-  }
   int64_t n_vocab() const { return shape_.n_vocab; }
 
  private:
@@ -136,13 +126,13 @@ struct Case {
   const char* name;
   Shape shape;
 };
-class StagesAgree : public testing::TestWithParam<int> {
+class SessionsAgree : public testing::TestWithParam<int> {
  protected:
   static const Case& which() {
     static const Case cases[] = {{"llama", llama()}, {"gemma", gemma()}, {"mixtral", mixtral()}};
     return cases[GetParam()];
   }
-  StagesAgree()
+  SessionsAgree()
       : model(which().shape, 3),
         tokens(tokens_of(kTokens, model.n_vocab(), 5)),
         reference(model.logits({}, tokens)) {
@@ -156,7 +146,7 @@ class StagesAgree : public testing::TestWithParam<int> {
   std::vector<float> reference;
 };
 
-TEST_P(StagesAgree, for_any_number_of_threads) {
+TEST_P(SessionsAgree, for_any_number_of_threads) {
   for (const int32_t n : {1, 3, 8}) {
     for (const int64_t chunk : {int64_t{1}, kRows}) {
       expect_same({.session = {.n_threads = n}, .chunk = chunk},
@@ -165,7 +155,7 @@ TEST_P(StagesAgree, for_any_number_of_threads) {
   }
 }
 
-TEST_P(StagesAgree, for_any_chunking_of_a_prompt) {
+TEST_P(SessionsAgree, for_any_chunking_of_a_prompt) {
   for (const int64_t chunk : {1, 2, 3, 7, 16, 17, 33, 63})
     expect_same({.chunk = chunk}, fmt::format("chunks of {}", chunk));
   expect_same({.limits = {.n_ctx = 512, .n_rows = 1, .n_outputs = 1}, .chunk = 1}, "--ubatch 1");
@@ -173,7 +163,7 @@ TEST_P(StagesAgree, for_any_chunking_of_a_prompt) {
               "all at once");
 }
 
-TEST_P(StagesAgree, for_every_instruction_set) {
+TEST_P(SessionsAgree, for_every_instruction_set) {
   for (int isa = ETCH_SCALAR; isa < ETCH_ISA_COUNT; ++isa) {
     if (!cpu_has(static_cast<etch_isa>(isa))) continue;
     for (const int64_t chunk : {int64_t{1}, int64_t{16}, kRows}) {
@@ -183,20 +173,14 @@ TEST_P(StagesAgree, for_every_instruction_set) {
   }
 }
 
-TEST_P(StagesAgree, without_any_pass) {
-  const std::vector<std::string> passes = lowering_passes();
-  for (const std::string& name : passes) expect_same({.without = {name}}, "without " + name);
-  expect_same({.without = {passes.begin(), passes.end()}}, "without all");
-}
-
-TEST_P(StagesAgree, under_a_guard) {
+TEST_P(SessionsAgree, under_a_guard) {
   for (const int64_t chunk : {int64_t{1}, int64_t{9}, kRows}) {
     expect_same({.session = {.n_threads = 2, .guard = true}, .chunk = chunk},
                 fmt::format("chunks of {}", chunk));
   }
 }
 
-TEST_P(StagesAgree, for_several_sequences_in_a_step) {
+TEST_P(SessionsAgree, for_several_sequences_in_a_step) {
   const auto session = model.session({.n_sequences = 4});
   const SequenceId a = *session->create_sequence(), b = *session->create_sequence(),
                    c = *session->create_sequence();
@@ -233,7 +217,7 @@ TEST_P(StagesAgree, for_several_sequences_in_a_step) {
   EXPECT_EQ(difference(got[static_cast<size_t>(b)], model.logits({}, other), model.n_vocab()), "");
 }
 
-TEST_P(StagesAgree, after_fork_truncate_save_and_restore) {
+TEST_P(SessionsAgree, after_fork_truncate_save_and_restore) {
   const auto session = model.session({.n_sequences = 3});
   const int64_t half = 140;
   const auto n_vocab = static_cast<size_t>(model.n_vocab());
@@ -258,34 +242,9 @@ TEST_P(StagesAgree, after_fork_truncate_save_and_restore) {
   EXPECT_EQ(rest.size(), tail.size() * n_vocab);
 }
 
-INSTANTIATE_TEST_SUITE_P(models, StagesAgree, testing::Range(0, 3), [](const auto& p) {
+INSTANTIATE_TEST_SUITE_P(models, SessionsAgree, testing::Range(0, 3), [](const auto& p) {
   return std::string(std::array{"llama", "gemma", "mixtral"}[static_cast<size_t>(p.param)]);
 });
-
-// With float weights and a float cache nothing is rounded but by float32 itself.
-TEST(StagesAgreeWithTheInterpreter, in_float32) {
-  for (Shape shape : {llama(), gemma(), mixtral()}) {
-    shape.type = [](const std::string&, int64_t) { return DType::f32; };
-    shape.embedding = DType::f32;
-    const Model model(shape, 4);
-    const std::vector<int32_t> tokens = tokens_of(60, model.n_vocab(), 5);
-    const std::vector<double> expected = model.interpreted(tokens);
-    Way way;
-    way.limits.kv = KvType::f32;
-    const std::vector<float> got = model.logits(way, tokens);
-    ASSERT_EQ(got.size(), expected.size());
-    double sum = 0, squares = 0, worst = 0;
-    for (double v : expected) {
-      sum += v;
-      squares += v * v;
-    }
-    const auto n = static_cast<double>(expected.size());
-    const double std = std::sqrt(squares / n - sum / n * sum / n);
-    for (size_t i = 0; i < got.size(); ++i)
-      worst = std::max(worst, std::abs(static_cast<double>(got[i]) - expected[i]));
-    EXPECT_LT(worst / std, 1e-4) << shape.n_experts << " experts, gemma " << shape.gemma;
-  }
-}
 
 }  // namespace
 }  // namespace etch
