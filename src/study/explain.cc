@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "graph/print.h"
+#include "lowered/arguments.h"
 #include "lowered/print.h"
 
 namespace etch {
@@ -49,6 +50,13 @@ bool is_meant(const Graph& graph, const Node& node, std::string_view what) {
   });
 }
 
+// A call belongs to the node it ends with, and to those of the weights it multiplies by ("a & b").
+bool is_made_by(const Call& call, NodeId node, const std::string& tensor) {
+  if (call.origin.node == node) return true;
+  return !tensor.empty() && call.kernel->weight &&
+         (" " + call.origin.tensor + " ").find(" " + tensor + " ") != std::string::npos;
+}
+
 Explanation explain_node(const Compiled& compiled, NodeId id) {
   const Graph& graph = *compiled.graph;
   const Lowered& lowered = *compiled.lowered;
@@ -57,19 +65,25 @@ Explanation explain_node(const Compiled& compiled, NodeId id) {
   e.node = id;
   e.what = print_node(graph, node);
   if (node.origin.line > 0) e.location = fmt::format("{}:{}", node.origin.file, node.origin.line);
+  std::string tensor;
   if (const WeightSource* w = weight_input(graph, node)) {
+    tensor = tensor_name(*w);
     e.tensor =
         fmt::format("{} {} {}", tensor_name(*w), name(w->data.dtype), shape_text(w->data.shape));
   }
   for (const bool prefill : {false, true}) {
     const CallList& list = prefill ? lowered.prefill : lowered.decode;
     for (size_t i = 0; i < list.calls.size(); ++i) {
-      if (list.calls[i].origin.node != id) continue;
-      e.calls.push_back({prefill, static_cast<int32_t>(i), print_call(lowered, list.calls[i])});
+      if (!is_made_by(list.calls[i], id, tensor)) continue;
+      e.calls.push_back({prefill, static_cast<int32_t>(i), list.calls[i].origin.node,
+                         print_call(lowered, list.calls[i])});
     }
   }
   for (const Choice& c : lowered.choices) {
-    if (c.node == id) e.choices.push_back(c);
+    const bool is_its = std::any_of(e.calls.begin(), e.calls.end(), [&](const ExplainedCall& call) {
+      return call.prefill == c.prefill && call.node == c.node;
+    });
+    if (c.node == id || is_its) e.choices.push_back(c);
   }
   return e;
 }
@@ -106,17 +120,19 @@ Result<std::vector<Explanation>> explain(const Compiled& compiled, std::string_v
 }
 
 std::vector<KernelLine> kernel_lines(const Compiled& compiled) {
-  const Graph& graph = *compiled.graph;
   std::map<NodeId, KernelLine> by_node;
-  for (const Choice& c : compiled.lowered->choices) {
-    KernelLine& line = by_node[c.node];
-    (c.prefill ? line.prefill : line.decode) = c.chosen;
-    line.node = c.node;
-    const WeightSource* w = weight_input(graph, graph.nodes[static_cast<size_t>(c.node)]);
-    if (!w) continue;
-    line.tensor = tensor_name(*w);
-    line.type = name(w->data.dtype);
-    line.shape = shape_text(w->data.shape);
+  for (const bool prefill : {false, true}) {
+    const CallList& list = prefill ? compiled.lowered->prefill : compiled.lowered->decode;
+    for (const Call& call : list.calls) {
+      if (call.kernel->args != ArgsKind::matmul && call.kernel->args != ArgsKind::expert_matmul)
+        continue;
+      KernelLine& line = by_node[call.origin.node];
+      line.node = call.origin.node;
+      line.tensor = call.origin.tensor;
+      if (call.kernel->weight) line.type = name(*call.kernel->weight);
+      line.shape = shape_text({argument<int64_t>(call, "n_out"), argument<int64_t>(call, "n_in")});
+      (prefill ? line.prefill : line.decode) = call.kernel->name;
+    }
   }
   std::vector<KernelLine> lines;
   for (auto& [node, line] : by_node) lines.push_back(std::move(line));

@@ -14,6 +14,7 @@ namespace etch {
 struct ExplainedCall {
   bool prefill = false;
   int32_t number = 0;  // in its list
+  NodeId node = -1;    // that the call ends with
   std::string text;    // as print_call has it
 };
 

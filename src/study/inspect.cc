@@ -66,6 +66,9 @@ Inspection describe_file(const std::string& path, const Model& model) {
       !pre.empty() && !i.vocabulary.empty()) {
     i.vocabulary += ", pre " + pre;
   }
+  for (const Key& key : model.file->keys) {
+    if (key.name.starts_with("tokenizer.ggml.")) i.vocabulary_bytes += key.bytes;
+  }
   i.has_chat_template = has_chat_template(model);
   i.odd = model.file->warnings;
   return i;

@@ -36,6 +36,7 @@ struct Inspection {
   double bits_per_weight = 0;
   std::vector<TypeShare> types;  // largest share first
   std::string vocabulary;        // "gpt2, pre smollm", "" if there is none
+  int64_t vocabulary_bytes = 0;  // of its tokens, scores, kinds and merges in the file
   bool has_chat_template = false;
   Limits limits;  // what memory was planned for
   int32_t n_threads = 0;

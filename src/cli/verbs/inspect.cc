@@ -42,6 +42,7 @@ nlohmann::ordered_json to_json(const Inspection& i) {
       {"trained_context", i.trained_context},
       {"types", std::move(types)},
       {"vocabulary", i.vocabulary},
+      {"vocabulary_bytes", i.vocabulary_bytes},
       {"chat_template", i.has_chat_template},
       {"available_memory", i.available},
       {"odd", i.odd}};
