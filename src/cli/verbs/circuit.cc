@@ -13,12 +13,14 @@
 #include "cli/parser.h"
 #include "cli/render.h"
 #include "cli/verb.h"
+#include "study/test_circuit.h"
 
 namespace etch::cli {
 namespace {
 
 struct Flags {
   std::string action, what, circuit;
+  int64_t seed = 1, mixes = 4;
   bool json = false;
 };
 
@@ -97,12 +99,47 @@ Result<int> check(const Flags& flags) {
   return errors > 0 ? 1 : 0;
 }
 
+Result<int> test(const Flags& flags) {
+  const auto circuit = ETCH_TRY(circuit_for(flags));
+  CircuitTestOptions options;
+  options.seed = static_cast<uint64_t>(flags.seed);
+  options.n_mixes = static_cast<int>(flags.mixes);
+  const CircuitTestReport report = ETCH_TRY(test_circuit(circuit, options));
+  nlohmann::ordered_json models = nlohmann::ordered_json::array();
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& m : report.models) {
+    const bool executed = m.not_executed.empty();
+    models.push_back({{"name", m.name},
+                      {"failure", m.failure},
+                      {"not_executed", m.not_executed},
+                      {"error", executed ? nlohmann::ordered_json(m.float_error) : nullptr}});
+    const std::string error = m.float_error >= 0 ? fmt::format("error {:.1e}", m.float_error) : "";
+    rows.push_back({!m.failure.empty() ? coloured("FAILED", Colour::red, stdout)
+                    : executed         ? "ok"
+                                       : "plain only",
+                    m.name, error, !m.failure.empty() ? m.failure : m.not_executed});
+  }
+  if (flags.json) {
+    ETCH_TRY(put_json({{"schema", "etch.circuit-test/1"},
+                       {"circuit", circuit->file},
+                       {"failed", report.n_failed()},
+                       {"executed", report.n_executed()},
+                       {"models", std::move(models)}}));
+  } else {
+    ETCH_TRY(put(table(rows, "llll") + fmt::format("{}: {} models, {} failed, {} executed\n",
+                                                   circuit->file, report.models.size(),
+                                                   report.n_failed(), report.n_executed())));
+  }
+  return report.n_failed() > 0 ? 1 : 0;
+}
+
 Result<int> run(const Flags& flags) {
   if (flags.action == "list") return list(flags);
   if (flags.action == "show") return show(flags);
   if (flags.action == "check") return check(flags);
-  constexpr std::string_view kActions[] = {"list", "show", "check"};
-  return fail(ErrorKind::usage, "circuit {}: expected list, show or check{}", flags.action,
+  if (flags.action == "test") return test(flags);
+  constexpr std::string_view kActions[] = {"list", "show", "check", "test"};
+  return fail(ErrorKind::usage, "circuit {}: expected list, show, check or test{}", flags.action,
               suggestion(flags.action, kActions));
 }
 
@@ -112,13 +149,17 @@ Action setup_circuit(Parser& parser) {
   parser.describe("Circuits: how the parts of a model are wired, one page for each architecture.",
                   "  etch circuit list\n"
                   "  etch circuit show llama\n"
-                  "  etch circuit check my.circuit");
+                  "  etch circuit check my.circuit\n"
+                  "  etch circuit test my.circuit --mixes 20");
   auto flags = std::make_shared<Flags>();
-  parser.text("action", flags->action, "list|show|check", "what to do");
+  parser.text("action", flags->action, "list|show|check|test", "what to do");
   parser.require("action");
   parser.text("circuit", flags->what, "CIRCUIT", "name, or path of a file");
   parser.text("--circuit", flags->circuit, "PATH",
               "circuit file, or folder of circuits, before all others");
+  parser.number("--mixes", flags->mixes, "test: models of random mixes of types (default 4)", 0,
+                1000);
+  parser.number("--seed", flags->seed, "test: another seed, other models (default 1)", 0);
   parser.flag("--json", flags->json, "as JSON");
   return [flags] { return run(*flags); };
 }
