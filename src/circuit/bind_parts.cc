@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
+
+#include "circuit/check.h"
 
 namespace etch {
 namespace {
@@ -375,8 +378,10 @@ class PartBinder {
     std::vector<int64_t> wanted(shape.begin(), shape.end() - (shape.size() > 1 ? 1 : 0));
     int64_t here = 0, all = 0;
     if (!product(w->shape, here)) return;
-    if (!from_pack && shape.size() == 2 && product(shape, all) && here == all && shape[1] != 1)
-      wanted = shape;  // a norm over heads
+    // A norm over heads: as many as weights. Where that tells nothing, how the circuit uses the
+    // part does.
+    const bool as_many = !from_pack && shape.size() == 2 && product(shape, all) && here == all;
+    if (as_many && (shape[1] != 1 || is_norm(p.name))) wanted = shape;
     std::vector<int64_t> in_file = wanted;
     if (from_pack) in_file.back() = rows.second;
     if (!product(in_file, all) || here != all ||
@@ -403,6 +408,11 @@ class PartBinder {
     }
     for (int64_t i = 0; i < n; ++i)
       p.bias->offsets.push_back(w->offset + i * (w->bytes / n) + skip);
+  }
+
+  bool is_norm(const std::string& part) {
+    if (!norm_parts_) norm_parts_ = use_of(circuit_).norm_parts;
+    return norm_parts_->contains(part);
   }
 
   // ---- what is absent ----
@@ -540,6 +550,7 @@ class PartBinder {
   std::vector<Waiting> waiting_;
   std::vector<Missing> missing_;
   std::set<std::string> named_;
+  std::optional<std::set<std::string>> norm_parts_;
   std::pair<int64_t, int64_t> packed_rows_{
       0, 0};             // rows before the part just found, and of the whole pack
   bool broken_ = false;  // the part just found does not fit; it was told

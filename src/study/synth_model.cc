@@ -34,52 +34,72 @@ const std::vector<KeyRule>& key_rules() {
   static const std::vector<KeyRule> kRules = {
       {"context_length", {256}},
       {"block_count", {2, 3}},
+      {"nextn_predict_layers", {0, 1}},
       {"*embedding_length", {1, 2}, true},
       {"*feed_forward_length", {1, 2, 3}, true},
       {"attention.head_count", {2, 4}},
       {"attention.head_count_kv", {1, 2, 4}},
-      {"*key_length", {16, 32}, false, false, false, true},
-      {"*value_length", {16, 32}, false, false, false, true},
-      {"rope.dimension_count", {16, 32}, false, false, false, true},
+      {"*key_length*", {1}, false, false, false, true},
+      {"*value_length*", {1}, false, false, false, true},
+      {"rope.dimension_count*", {1, 1, 0.5}, false, false, false, true},
+      {"wkv.head_size", {1}, false, false, false, true},
       {"rope.freq_base*", {100, 10000}, false, true},
       {"*epsilon", {1e-5, 1e-6}, false, true},
       {"attention.sliding_window", {3, 5}},
       {"attention.sliding_window_pattern", {2, 3}},
-      {"attention.causal", {1}, false, false, true},
+      {"attention.shared_kv_layers", {0, 1}},
+      {"attention.causal", {0, 1}, false, false, true},
       {"*logit_softcapping", {1.5, 3}, false, true},
       {"expert_count", {4, 6}},
       {"expert_used_count", {1, 2, 3}},
+      {"expert_group*", {1, 2}},
+      {"leading_dense_block_count", {0, 1, 2, 3}},
       {"*lora_rank", {16, 32}},
       {"ssm.conv_kernel", {3, 4}},
       {"ssm.inner_size", {1, 2}, true},
       {"ssm.state_size", {16, 32}},
       {"ssm.time_step_rank", {2, 4, 8}},
       {"ssm.group_count", {1, 2}},
+      {"altup.num_inputs", {2, 3}},
+      {"altup.active_idx", {0}},
+      {"embedding_length_per_layer_input", {16, 32}},
+      {"*relative_buckets_count", {8, 32}},
       {"*token_type_count", {2}},
   };
   return kRules;
 }
 
-// Which optional parts there are, and how many rows tables have that only the file knows.
+// Which parts are there of those that may be absent, and how many rows tables have that only the
+// file knows.
 class DrawnParts final : public PartLookup {
  public:
-  DrawnParts(const SynthOptions& options, uint64_t seed) : options_(options), seed_(seed) {}
-  bool has(std::string_view part, int64_t) override { return present(part); }
-  int64_t rows(std::string_view part, int64_t) override {
+  DrawnParts(const Circuit& circuit, const SynthOptions& options) : options_(options) {
+    for (const PartDeclaration& d : declarations(circuit)) {
+      const bool asked_for = std::any_of(d.guards.begin(), d.guards.end(), [](const auto& g) {
+        return g.item->kind == PartItem::Kind::branch;
+      });
+      if (d.may_be_absent() || d.part->otherwise || asked_for)
+        may_be_absent_.insert(d.part->name.text);
+    }
+  }
+  bool has(std::string_view part, int64_t) override {
+    return !may_be_absent_.contains(part) || present(part);
+  }
+  int64_t rows(std::string_view part, int64_t layer) override {
     if (part == "token_embd") return options_.n_vocab;
-    return present(part) ? kTableRows : 0;
+    return has(part, layer) ? kTableRows : 0;
   }
   bool present(std::string_view what) const {
     if (options_.optional != SynthOptions::Optional::drawn)
       return options_.optional == SynthOptions::Optional::all;
-    uint64_t h = seed_;
+    uint64_t h = options_.seed;
     for (const char c : what) h = h * 1099511628211u + static_cast<unsigned char>(c);
     return (Random(h).next() & 1) != 0;
   }
 
  private:
   const SynthOptions& options_;
-  uint64_t seed_;
+  std::set<std::string, std::less<>> may_be_absent_;
 };
 
 class Synth {
@@ -89,7 +109,7 @@ class Synth {
         options_(options),
         random_(options.seed),
         use_(use_of(circuit)),
-        parts_(options, options.seed) {}
+        parts_(circuit, options) {}
 
   Result<std::vector<uint8_t>> run() {
     const std::string arch = ETCH_TRY(architecture());
@@ -220,18 +240,21 @@ class Synth {
       }
     if (rule == nullptr) return contents.set(full, static_cast<uint32_t>(1 + random_.below(3)));
     const auto draw = [&] {
-      if (rule->head) return static_cast<double>(head_size_);
       const double v = rule->values[static_cast<size_t>(
           random_.below(static_cast<int64_t>(rule->values.size())))];
-      return rule->unit ? v * static_cast<double>(options_.width) : v;
+      return rule->unit   ? v * static_cast<double>(options_.width)
+             : rule->head ? v * static_cast<double>(head_size_)
+                          : v;
     };
     if (rule->truth) return contents.set(full, draw() != 0);
     if (rule->real) return contents.set(full, static_cast<float>(draw()));
     if (!listed || (random_.next() & 1) != 0)
       return contents.set(full, static_cast<uint32_t>(draw()));
+    // Layers of another kind say so by having no key heads or no feed-forward.
+    const bool may_be_none = name == "attention.head_count_kv" || name == "feed_forward_length";
     std::vector<int32_t> list;
     for (int64_t l = 0; l < n_layers; ++l)
-      list.push_back(static_cast<int32_t>(random_.below(3) == 0 ? 0 : draw()));
+      list.push_back(static_cast<int32_t>(may_be_none && (random_.next() & 1) != 0 ? 0 : draw()));
     contents.set(full, list);
   }
 
@@ -245,6 +268,7 @@ class Synth {
 
   bool tensors(Dims& dims, GgufContents& contents) {
     declarations_ = declarations(circuit_);
+    growing_.clear();
     for (const PartDeclaration& d : declarations_) {
       int64_t first = -1, last = 0;
       if (d.each != nullptr) {
@@ -264,7 +288,10 @@ class Synth {
 
   bool part(Dims& dims, GgufContents& contents, const PartDeclaration& d, int64_t layer) {
     const Part& p = *d.part;
-    if ((d.may_be_absent() || p.otherwise) && !parts_.present(p.name.text)) return true;
+    // A part that stands for itself in other layers is there once at least.
+    const bool stands_for_itself = p.otherwise && p.otherwise->text == p.name.text && layer == 0;
+    const bool may_be_absent = (d.may_be_absent() || p.otherwise) && !stands_for_itself;
+    if (may_be_absent && !parts_.present(p.name.text)) return true;
     std::vector<Polynomial> lengths;
     if (!shape_at(dims, p.stored.empty() ? p.shape : p.stored, d.variable(), layer, lengths))
       return false;

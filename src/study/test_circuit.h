@@ -16,9 +16,11 @@ namespace etch {
 
 struct CircuitTestOptions {
   uint64_t seed = 1;
-  int n_mixes = 4;        // models of random mixes of types, beside one of each type
+  bool each_type = true;  // a model of each type of weights, beside those of float32
+  int n_mixes = 4;        // and models of random mixes of types
   int64_t n_tokens = 16;  // past the windows of made-up models
   int n_threads = 2;
+  bool execute = true;  // false: the plain evaluation alone
 };
 
 struct CircuitTestReport {

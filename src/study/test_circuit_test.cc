@@ -20,6 +20,18 @@ TEST_P(CircuitTest, holds_in_every_way_with_every_type) {
     EXPECT_EQ(m.failure, "") << GetParam() << ": " << m.name;
 }
 
+// Whatever the executor knows of them, the plain evaluation runs them all.
+TEST(CircuitTests, every_circuit_holds_in_float32) {
+  const auto library = load_library();
+  ASSERT_TRUE(library.has_value());
+  for (const auto& circuit : library->places.back().circuits) {
+    const auto report = test_circuit(circuit, {.each_type = false, .n_mixes = 0, .execute = false});
+    ASSERT_TRUE(report.has_value()) << report.error().message;
+    for (const CircuitTestReport::Model& m : report->models)
+      EXPECT_EQ(m.failure, "") << circuit->name.text << ": " << m.name;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(running, CircuitTest,
                          testing::Values("llama", "qwen2", "qwen3", "gemma3", "mixtral"),
                          [](const auto& p) { return std::string(p.param); });
