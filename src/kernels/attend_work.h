@@ -1,11 +1,10 @@
 // How attention is cut into items (kernels/ops/attend.h), as a function of sizes and the number of
 // threads alone:
 //
-//   a run of several rows   one item per kv head and query tile of tile_rows rows
-//   a run of one row        one item per kv head; or, where that leaves threads idle, one per kv
-//   head and block of 128
-//                           positions, whose results lie in `partials` until attend_merge joins
-//                           them
+//   a run of several rows   an item per kv head and query tile of at most tile_rows rows
+//   a run of one row        an item per kv head; where that leaves threads idle, one per kv head
+//                           and block of 128 positions, whose results lie in `partials` until
+//                           attend_merge joins them
 //
 // Both kinds are spread evenly over the items, and a head's tiles are taken from both ends in turn,
 // because the last ones see the most positions: a thread's share of consecutive items is then about
@@ -21,9 +20,9 @@ namespace etch::attend_work {
 
 static constexpr int64_t kBlock = ETCH_PAGE_POSITIONS;
 static constexpr int64_t kLanes = ETCH_PARTIAL_SUMS;
-// Query columns (rows x heads of the group) of a tile: enough that converting K and V costs a few
-// percent, and at the least half of what keeps a tile's accumulators busy when there are few rows.
-static constexpr int64_t kMostColumns = 96, kLeastColumns = 24;
+// Query columns (rows x heads of the group) of a tile: enough that converting K and V costs 1-2 %
+// (96 columns: 3 %), and few enough that short runs give every thread some.
+static constexpr int64_t kMostColumns = 192, kLeastColumns = 24;
 
 static constexpr int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static constexpr int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }

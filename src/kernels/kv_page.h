@@ -1,18 +1,15 @@
 // How a KV cache lies in memory. A page holds the 128 positions of an attention block, head after
-// head:
-//
-//   page   [ head 0 | head 1 | ... ]                                head   [ K | V ],
-//   kv_head_bytes()
+// head; a head is [ K | V ], head_bytes() long.
 //
 //   f16, f32, bf16
-//     K    [8 panels][d_k][16 positions]    a word is one entry of 16 positions: no score needs a
-//     horizontal sum V    [128 positions][d_v]             a word is 16 entries of one position
-//   q8_0: per 32 entries of a position (the last group may be short) a scale f16; value = scale *
-//   code, exactly
-//     K    codes i8 [8][d_k][16]     scales f16 [8][groups][16]
-//     V    codes i8 [128][d_v]       scales f16 [128][groups]
-//     scale = f16(amax / 127), codes = nearest even of x * (1 / scale) within -127 .. 127; all 0
-//     where the scale is 0
+//     K   [8 panels][d_k][16 positions]   a word is one entry of 16 positions: no horizontal sums
+//     V   [128 positions][d_v]            a word is 16 entries of one position
+//
+//   q8_0: 32 entries of a position share a scale (the last group may be short)
+//     K   codes i8 [8][d_k][16]           scales f16 [8][groups][16]
+//     V   codes i8 [128][d_v]             scales f16 [128][groups]
+//     scale = f16(amax / 127)             code = nearest even of x * (1 / scale), -127 .. 127
+//     scale 0: all codes are 0            value = scale * code, exactly
 //
 // All parts begin on a multiple of 64 bytes. Internal linkage: read by kernels of every instruction
 // set.

@@ -5,10 +5,10 @@
 // The polynomials are fitted for these ranges (weighted minimax, coefficients rounded to float32
 // one after another); math_test.cc measures every function against double precision.
 //
-//   exp      x = n ln 2 + r, |r| <= 0.3575;  e^r - 1 = r + r^2 P(r), within 1.7e-8 of itself
-//   ln       x = 2^e m, m in [sqrt 1/2, sqrt 2), f = m - 1;  ln m = f - f^2/2 + f^3 P(f), within
-//   6e-9 erf      |x| < 0.9375: x + x P(x^2);  else 1 - exp(-t (1 + Q(t))), t = min(|x|, 4) sin cos
-//   x = n pi/2 + r: three parts of pi/2 by fma, the first of them exact below |x| = 2^24
+//   exp       x = n ln 2 + r, |r| <= 0.3575; e^r - 1 = r + r^2 P(r), within 1.7e-8 of itself
+//   ln        x = 2^e m, m in [sqrt 1/2, sqrt 2), f = m - 1; ln m = f - f^2/2 + f^3 P(f), 6e-9
+//   erf       |x| < 0.9375: x + x P(x^2); else 1 - exp(-t (1 + Q(t))), t = min(|x|, 4)
+//   sin, cos  x = n pi/2 + r: three parts of pi/2 by fma, the first one exact below |x| = 2^24
 #pragma once
 
 #include <cstdint>
@@ -42,19 +42,22 @@ ETCH_INLINE typename W::f exp_minus_1_near_0(typename W::f r) {
   return W::fma(p, W::mul(r, r), r);
 }
 
-// exp(0) = 1 exactly, +0 below -87, infinity where float32 ends.
+// exp of x <= 89 (or NaN): enough for softmaxes, where x <= 0. exp(0) = 1 exactly, +0 below -87.
 template <class W>
-ETCH_INLINE typename W::f exp(typename W::f x) {
-  const auto bounded = W::min(W::set(89.0f), x);
+ETCH_INLINE typename W::f exp_up_to_89(typename W::f x) {
   // n, not below -125: then 2^(n-1) is a normal number, and so is 2^127 of n = 128.
-  const auto rounded =
-      W::max(W::set(kRounder - 125), W::fma(bounded, W::set(kLog2E), W::set(kRounder)));
+  const auto rounded = W::max(W::set(kRounder - 125), W::fma(x, W::set(kLog2E), W::set(kRounder)));
   const auto n = W::sub(rounded, W::set(kRounder));
-  const auto r = W::fnma(n, W::set(kLn2Low), W::fnma(n, W::set(kLn2High), bounded));
+  const auto r = W::fnma(n, W::set(kLn2Low), W::fnma(n, W::set(kLn2High), x));
   const auto half =
       W::as_float(W::template shift_left<23>(W::add_int(W::as_int(rounded), W::set_int(126))));
   const auto result = W::fma(exp_minus_1_near_0<W>(r), half, half);
   return W::select(W::less(x, W::set(-87.0f)), W::set(0.0f), W::add(result, result));
+}
+// float32 ends before 89: the result is infinity there.
+template <class W>
+ETCH_INLINE typename W::f exp(typename W::f x) {
+  return exp_up_to_89<W>(W::min(W::set(89.0f), x));
 }
 
 template <class W>

@@ -1,9 +1,8 @@
 // Attention of the rows of a step (arithmetic.md section 5), cut into items by attend_work.h.
 //
-//   a tile       some rows of a run x the heads of a group are columns; block after block: K and V
-//   to float32 once,
-//                then for 6 columns at a time scores, probabilities, values, merge
-//   one row      the heads of a group are columns, K and V are read where they are
+//   a tile    some rows of a run x the heads of a group are columns; for each block, K and V become
+//             float32 once, then 6 columns at a time: scores, probabilities, values, merge
+//   one row   the heads of a group are columns; K and V are read where they are
 //
 // Both run the same chains over the same blocks, so they give the same bits.
 #pragma once
@@ -21,21 +20,28 @@ struct Columns {
   int64_t row, n_rows, first_head, group;
 
   int64_t count() const { return n_rows * group; }
-  int64_t head(int64_t c) const { return first_head + c % group; }
-  int64_t step_row(int64_t c) const { return run.first_row + row + c / group; }
-  int64_t query(int64_t c) const { return run.first_position + row + c / group; }
-  float* y(int64_t c) const {
-    return reinterpret_cast<float*>(a.y.at + step_row(c) * a.y.row_stride +
-                                    head(c) * a.y.inner_stride);
+  int64_t query(int64_t r) const { return run.first_position + row + r; }
+  float* at(const etch_view& v, int64_t r, int64_t head) const {
+    return reinterpret_cast<float*>(v.at + (run.first_row + row + r) * v.row_stride +
+                                    (first_head + head) * v.inner_stride);
   }
-  Interval seen(int64_t c) const {
-    return attend_work::visible(a, query(c), attend_work::available(a, run));
+  const float* table() const { return a.table + (run.first_row + row) * 2 * a.pairs; }
+  Interval seen(int64_t r) const {
+    return attend_work::visible(a, query(r), attend_work::available(a, run));
   }
-  // What columns first .. last - 1 see together: a run's intervals move up with the row.
-  Interval seen(int64_t first, int64_t last) const {
-    return {seen(first).first, seen(last - 1).last};
-  }
+  // What rows first .. last see together: intervals move up with the row.
+  Interval seen(int64_t first, int64_t last) const { return {seen(first).first, seen(last).last}; }
 };
+
+// f(c, row, head) for columns c .. c + n - 1.
+template <class F>
+ETCH_INLINE void for_columns(const Columns& columns, int64_t c, int64_t n, F f) {
+  int64_t row = c / columns.group, head = c % columns.group;
+  for (int64_t i = 0; i < n; ++i) {
+    f(c + i, row, head);
+    if (++head == columns.group) head = 0, ++row;
+  }
+}
 
 // An interval of positions, as far as it lies in a block and counted from the block's start.
 ETCH_INLINE Interval in_block(Interval v, int64_t block) {
@@ -44,18 +50,25 @@ ETCH_INLINE Interval in_block(Interval v, int64_t block) {
 }
 ETCH_INLINE bool is_empty(Interval v) { return v.last < v.first; }
 
-static inline void load_queries(const Columns& c, const Scratch& s) {
-  const etch_attend& a = c.a;
-  for (int64_t i = 0; i < c.count(); ++i) {
-    const auto* const q = reinterpret_cast<const float*>(a.q.at + c.step_row(i) * a.q.row_stride +
-                                                         c.head(i) * a.q.inner_stride);
+static inline void load_queries(const Columns& columns, const Scratch& s) {
+  const etch_attend& a = columns.a;
+  for_columns(columns, 0, columns.count(), [&](int64_t c, int64_t row, int64_t head) {
+    const float* const q = columns.at(a.q, row, head);
     if (a.table != nullptr)
-      turn(q, s.q + i * a.d_k, a.table + c.step_row(i) * 2 * a.pairs, a.d_k, a.pairs, a.layout,
+      turn(q, s.q + c * a.d_k, columns.table() + row * 2 * a.pairs, a.d_k, a.pairs, a.layout,
            false);
     else
-      __builtin_memcpy(s.q + i * a.d_k, q, static_cast<size_t>(a.d_k) * 4);
-    s.l[i] = 0;
-  }
+      __builtin_memcpy(s.q + c * a.d_k, q, static_cast<size_t>(a.d_k) * 4);
+    s.l[c] = 0;
+  });
+}
+
+static inline void finish_columns(const Columns& columns, const Scratch& s) {
+  const etch_attend& a = columns.a;
+  for_columns(columns, 0, columns.count(), [&](int64_t c, int64_t row, int64_t head) {
+    finish(a, columns.first_head + head, s.m[c], s.l[c], s.o + c * padded(a.d_v),
+           columns.at(a.y, row, head));
+  });
 }
 
 // Results of a block for columns c .. c + n - 1: m, l (0: nothing visible) and s.block_o.
@@ -65,20 +78,28 @@ static inline void attend_columns(const Columns& columns, const Scratch& s, int6
                                   const typename KvV::Number* v, int64_t v_step, float* m,
                                   float* l) {
   const etch_attend& a = columns.a;
-  const Interval seen = in_block(columns.seen(c, c + n), block);
+  const Interval seen =
+      in_block(columns.seen(c / columns.group, (c + n - 1) / columns.group), block);
   for (int64_t i = 0; i < n; ++i) m[i] = l[i] = 0;
   if (is_empty(seen)) return;
   const int64_t first_word = seen.first / kFloats, last_word = seen.last / kFloats + 1;
   chains<KvK>(n, k,
               {kFloats, a.d_k * kFloats, s.q + c * a.d_k, a.d_k, s.p, kBlock, 0, a.d_k, first_word,
                last_word});
+  bool blind[kColumns];  // columns that see nothing of what others see
+  for_columns(columns, c, n, [&](int64_t column, int64_t row, int64_t head) {
+    const int64_t i = column - c;
+    const Interval own = in_block(columns.seen(row), block);
+    blind[i] = is_empty(own);
+    if (!blind[i])
+      m[i] = block_scores(a, s, columns.first_head + head, columns.query(row), block * kBlock, own,
+                          first_word, last_word, s.p + i * kBlock);
+  });
   for (int64_t i = 0; i < n; ++i) {
-    const Interval own = in_block(columns.seen(c + i), block);
-    if (is_empty(own))
+    if (blind[i])
       __builtin_memset(s.p + i * kBlock, 0, kBlock * 4);
     else
-      block_probabilities(a, s, columns.head(c + i), columns.query(c + i), block * kBlock, own,
-                          first_word, last_word, s.p + i * kBlock, m[i], l[i]);
+      l[i] = block_exps(first_word, last_word, m[i], s.p + i * kBlock);
   }
   chains<KvV>(n, v,
               {v_step, kFloats, s.p, kBlock, s.block_o, padded(a.d_v), seen.first, seen.last + 1, 0,
@@ -90,7 +111,7 @@ static void attend_tile(const Source& source, const Columns& columns, const Scra
   const etch_attend& a = columns.a;
   load_queries(columns, s);
   const int64_t count = columns.count(), o_step = padded(a.d_v);
-  const Interval all = columns.seen(0, count);
+  const Interval all = columns.seen(0, columns.n_rows - 1);
   for (int64_t block = all.first / kBlock; block <= all.last / kBlock && !is_empty(all); ++block) {
     const Interval seen = in_block(all, block);
     source.copy_keys(block, seen.first / kFloats, seen.last / kFloats + 1, s.k);
@@ -102,8 +123,7 @@ static void attend_tile(const Source& source, const Columns& columns, const Scra
       merge_block(n, a.d_v, s.m + c, s.l + c, s.o + c * o_step, o_step, m, l, s.block_o, o_step);
     }
   }
-  for (int64_t c = 0; c < count; ++c)
-    finish(a, columns.head(c), s.m[c], s.l[c], s.o + c * o_step, columns.y(c));
+  finish_columns(columns, s);
 }
 
 // Columns c .. c + n - 1 of one row: K and V are read where they are, unless they have scales, or
@@ -147,7 +167,8 @@ static void attend_row(const CachedBlocks<Kv>& source, const Columns& columns, c
         continue;
       }
       for (int64_t i = 0; i < n; ++i) {
-        float* const to = partials + columns.head(c + i) * attend_work::partial_floats(a.d_v);
+        float* const to =
+            partials + (columns.first_head + c + i) * attend_work::partial_floats(a.d_v);
         to[0] = m[i];
         to[1] = l[i];
         __builtin_memcpy(to + kFloats, s.block_o + i * o_step, static_cast<size_t>(o_step) * 4);
@@ -156,8 +177,7 @@ static void attend_row(const CachedBlocks<Kv>& source, const Columns& columns, c
     if (partials != nullptr) partials += a.n_q * attend_work::partial_floats(a.d_v);
   }
   if (partials != nullptr) return;
-  for (int64_t c = 0; c < columns.group; ++c)
-    finish(a, columns.head(c), s.m[c], s.l[c], s.o + c * o_step, columns.y(c));
+  finish_columns(columns, s);
 }
 
 // f(run, unit) for the unit-th piece of the runs of one kind, pieces(run) of each.
@@ -187,9 +207,10 @@ static inline void attend(const void* args, const etch_thread* thread, int64_t f
     Columns columns{a, run,        0,
                     1, first_head, attend_work::first_query_head(a, unit.kv_head + 1) - first_head};
     if (columns.group == 0) continue;
-    if (unit.tile) {
-      columns.row = piece * work.tile_rows;
-      columns.n_rows = attend_work::least(work.tile_rows, run.count - columns.row);
+    if (unit.tile) {  // about equal parts of the run
+      const int64_t n = attend_work::pieces(a, work, run, true);
+      columns.row = piece * run.count / n;
+      columns.n_rows = (piece + 1) * run.count / n - columns.row;
     }
     if constexpr (kIsCached<Kv>) {
       const CachedBlocks<Kv> source{step.states[int64_t{a.state} * step.n_runs + r], unit.kv_head,

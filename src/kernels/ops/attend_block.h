@@ -86,12 +86,11 @@ static inline Word adjusted_scores(const etch_attend& a, const Scratch& s, Word 
   return score;
 }
 
-// p: the chains of words first_word .. last_word - 1 become probabilities, 0 where not seen (seen
-// counts from `start`).
-static inline void block_probabilities(const etch_attend& a, const Scratch& s, int64_t head,
-                                       int64_t query, int64_t start, Interval seen,
-                                       int64_t first_word, int64_t last_word, float* p, float& m,
-                                       float& l) {
+// p: the chains of words first_word .. last_word - 1 become scores, -infinity where not seen (seen
+// counts from `start`). Gives their maximum.
+static inline float block_scores(const etch_attend& a, const Scratch& s, int64_t head,
+                                 int64_t query, int64_t start, Interval seen, int64_t first_word,
+                                 int64_t last_word, float* p) {
   const Word scale = W::set(a.scale), lowest = W::set(-__builtin_inff());
   const bool plain = a.softcap == 0 && a.relative == nullptr && a.slopes == nullptr;
   Word top = lowest;
@@ -104,15 +103,19 @@ static inline void block_probabilities(const etch_attend& a, const Scratch& s, i
     W::store(p + at, score);
     top = W::max(top, score);
   }
-  m = W::reduce_max(top);
+  return W::reduce_max(top);
+}
+
+// Scores become exp(score - m). Gives their sum.
+static inline float block_exps(int64_t first_word, int64_t last_word, float m, float* p) {
   const Word highest = W::set(m);
   Word sums = W::set(0.0f);
   for (int64_t w = first_word; w < last_word; ++w) {
-    const Word e = exp<W>(W::sub(W::load(p + w * kFloats), highest));
+    const Word e = exp_up_to_89<W>(W::sub(W::load(p + w * kFloats), highest));
     W::store(p + w * kFloats, e);
     sums = W::add(sums, e);
   }
-  l = W::reduce_add(sums);
+  return W::reduce_add(sums);
 }
 
 // The result of a block (block_m, block_l, block_o) joins what came before it (m, l, o; l = 0:

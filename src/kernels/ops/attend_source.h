@@ -26,35 +26,41 @@ struct CachedBlocks {
   // Panels first .. last - 1.
   void copy_keys(int64_t block, int64_t first, int64_t last, float* k) const {
     const Number* const from = keys(block);
-    for (int64_t at = first * d_k; at < last * d_k; ++at) {
-      Word v = Kv::load(from + at * kFloats);
-      if constexpr (kScaled) {
-        const auto* const scales = reinterpret_cast<const uint16_t*>(from + kv::kPositions * d_k);
-        const int64_t group = at / d_k * kv::groups_of(d_k) + at % d_k / kv::kGroup;
-        v = W::mul(v, W::load_f16(scales + group * kFloats));
-      }
-      W::store(k + at * kFloats, v);
+    if constexpr (!kScaled) {
+      for (int64_t at = first * d_k; at < last * d_k; ++at)
+        W::store(k + at * kFloats, Kv::load(from + at * kFloats));
+    } else {
+      const auto* const scales = reinterpret_cast<const uint16_t*>(from + kv::kPositions * d_k);
+      for (int64_t panel = first; panel < last; ++panel)
+        for (int64_t d = 0; d < d_k; d += kv::kGroup) {
+          const int64_t group = panel * kv::groups_of(d_k) + d / kv::kGroup;
+          const Word scale = W::load_f16(scales + group * kFloats);
+          const int64_t end = panel * d_k + attend_work::least(d + kv::kGroup, d_k);
+          for (int64_t at = panel * d_k + d; at < end; ++at)
+            W::store(k + at * kFloats, W::mul(Kv::load(from + at * kFloats), scale));
+        }
     }
   }
+
   // Positions first .. last - 1.
   void copy_values(int64_t block, int64_t first, int64_t last, float* v) const {
+    const Number* const from = values(block);
+    const int64_t groups = kv::groups_of(d_v);
     for (int64_t j = first; j < last; ++j) {
-      const Number* const from = values(block) + j * d_v;
+      const Number* const row = from + j * d_v;
       float* const to = v + j * padded(d_v);
       for_words(d_v, [&](int64_t k, int64_t n) {
         Word x;
         if (n == kFloats) {
-          x = Kv::load(from + k);
+          x = Kv::load(row + k);
         } else {  // nothing behind the last row may be read
           Number some[kFloats] = {};
-          __builtin_memcpy(some, from + k, static_cast<size_t>(n) * sizeof(Number));
+          __builtin_memcpy(some, row + k, static_cast<size_t>(n) * sizeof(Number));
           x = Kv::load(some);
         }
         if constexpr (kScaled) {
-          uint16_t scale[kFloats] = {};
-          scale[0] = reinterpret_cast<const uint16_t*>(
-              values(block) + kv::kPositions * d_v)[j * kv::groups_of(d_v) + k / kv::kGroup];
-          x = W::mul(x, W::set(W::first(W::load_f16(scale))));
+          const auto* const scales = reinterpret_cast<const uint16_t*>(from + kv::kPositions * d_v);
+          x = W::mul(x, W::set(W::first_f16(scales + j * groups + k / kv::kGroup)));
         }
         W::store(to + k, x);
       });

@@ -1,9 +1,9 @@
 // The one inner loop of attention: for each column c, chain[c][lane] = fma over ascending k of
 // column[c][k] * matrix[k][lane], from +0.
 //
-//   scores   columns are queries, k runs over d, lanes are positions             (a K panel is
-//   [d][16]) values   columns are probabilities, k runs over positions, lanes are d       (V is
-//   [position][d])
+//            columns          k runs over   lanes are    matrix
+//   scores   queries          d             positions    a panel of K: [d][16]
+//   values   probabilities    positions     d            V: [position][d]
 //
 // Some words of some columns stay in registers; a loaded word serves every column.
 #pragma once

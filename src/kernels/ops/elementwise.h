@@ -87,20 +87,19 @@ static void elementwise_items(const etch_elementwise& e, int64_t first, int64_t 
     const uint8_t* const b = e.b == nullptr ? constant : e.b + place(e.b_strides);
     uint8_t* const y = e.y + place(e.y_strides);
     const int64_t left = e.sizes[3] - chunk * kElementwiseChunk;
-    for_words(
-        left < kElementwiseChunk ? left : kElementwiseChunk, [&](int64_t k, int64_t n)
-                                                                 __attribute__((always_inline)) {
-                                                                   const Word va = fetch(
-                                                                                  a + k * a_step,
-                                                                                  a_step, n),
-                                                                              vb = fetch(
-                                                                                  b + k * b_step,
-                                                                                  b_step, n);
-                                                                   put(y + k * y_step, y_step,
-                                                                       elementwise_word<op>(e, va,
-                                                                                            vb),
-                                                                       n);
-                                                                 });
+    const int64_t count = left < kElementwiseChunk ? left : kElementwiseChunk;
+    const auto words = [&](int64_t a_gap, int64_t b_gap, int64_t y_gap)
+        __attribute__((always_inline)) {
+      for_words(
+          count, [&](int64_t k, int64_t n) __attribute__((always_inline)) {
+            const Word va = fetch(a + k * a_gap, a_gap, n), vb = fetch(b + k * b_gap, b_gap, n);
+            put(y + k * y_gap, y_gap, elementwise_word<op>(e, va, vb), n);
+          });
+    };
+    if (W::kWide && a_step == 4 && b_step == 4 && y_step == 4)
+      words(4, 4, 4);  // nothing to ask in the loop
+    else
+      words(a_step, b_step, y_step);
     if (++chunk < chunks) continue;
     chunk = 0;
     if (++i2 < e.sizes[2]) continue;

@@ -13,11 +13,15 @@ using Word = W::f;
 // Floats of a word: lanes, partial sums, positions of a K panel.
 static constexpr int64_t kFloats = ETCH_PARTIAL_SUMS;
 
-// f(k, n) for each word k .. k + n - 1 of d elements, n = 16 but for the last. One copy of f's
-// code: only its loads and stores ask which of the two it is.
+// f(k, n) for each word k .. k + n - 1 of d elements, n = 16 but for the last. Whole words have a
+// constant n, so that a load or store of n lanes is a plain one; scalar code, where every lane is a
+// copy of f, has one loop for both.
 template <class F>
 ETCH_INLINE void for_words(int64_t d, F f) {
-  for (int64_t k = 0; k < d; k += kFloats) f(k, d - k < kFloats ? d - k : kFloats);
+  int64_t k = 0;
+  if constexpr (W::kWide)
+    for (; k + kFloats <= d; k += kFloats) f(k, kFloats);
+  for (; k < d; k += kFloats) f(k, d - k < kFloats ? d - k : kFloats);
 }
 
 ETCH_INLINE Word load_some(const float* p, int64_t n) {

@@ -21,6 +21,7 @@ struct avx2_float {
     __m256 lo, hi;  // all bits of a lane, or none
   };
   // 16 registers: 6 words of accumulators (12), one vector (2) and a broadcast.
+  static constexpr bool kWide = true;
   static constexpr int kColumns = 6, kAccumulators = 6;
 
 #define ETCH_F(intrinsic) \
@@ -43,6 +44,7 @@ struct avx2_float {
   ETCH_WORD f load_f16(const uint16_t* p) {
     return {_mm256_cvtph_ps(load_128(p)), _mm256_cvtph_ps(load_128(p + 8))};
   }
+  ETCH_WORD float first_f16(const uint16_t* p) { return _cvtsh_ss(*p); }
   ETCH_WORD f load_bf16(const uint16_t* p) {
     return as_float(shift_left<16>(
         {_mm256_cvtepu16_epi32(load_128(p)), _mm256_cvtepu16_epi32(load_128(p + 8))}));

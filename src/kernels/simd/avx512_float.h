@@ -16,6 +16,7 @@ struct avx512_float {
   using m = __mmask16;
   // 32 registers: 12 accumulators, 2 vectors and a broadcast in a tile; 16 accumulators and 4
   // vectors in decode.
+  static constexpr bool kWide = true;
   static constexpr int kColumns = 6, kAccumulators = 16;
 
   ETCH_WORD f load(const float* p) { return _mm512_loadu_ps(p); }
@@ -29,6 +30,7 @@ struct avx512_float {
   ETCH_WORD f load_f16(const uint16_t* p) {
     return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   }
+  ETCH_WORD float first_f16(const uint16_t* p) { return _cvtsh_ss(*p); }
   ETCH_WORD f load_bf16(const uint16_t* p) {
     const i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
     return as_float(_mm512_slli_epi32(wide, 16));

@@ -28,6 +28,7 @@ struct scalar_float {
   };
   // Accumulators a kernel may keep: vectors x columns of the attention tile, and words in flight of
   // a reduction.
+  static constexpr bool kWide = false;  // a word is one or two registers
   static constexpr int kColumns = 2, kAccumulators = 2;
 
 #define ETCH_LANES(type, expression)                 \
@@ -45,6 +46,7 @@ struct scalar_float {
     for (int k = 0; k < 16 && k < n; ++k) p[k] = a.at[k];
   }
   ETCH_WORD f load_f16(const uint16_t* p) { ETCH_LANES(f, f16_to_f32(p[k])); }
+  ETCH_WORD float first_f16(const uint16_t* p) { return f16_to_f32(*p); }  // one number
   ETCH_WORD f load_bf16(const uint16_t* p) { ETCH_LANES(f, bf16_to_f32(p[k])); }
   ETCH_WORD f load_i8(const int8_t* p) { ETCH_LANES(f, static_cast<float>(p[k])); }
   // Rounded to nearest even. Of finite values: what a NaN becomes is not said.
