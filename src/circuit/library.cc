@@ -19,7 +19,8 @@ Result<std::shared_ptr<const Circuit>> parse_shared(std::string text, std::strin
   return std::make_shared<const Circuit>(ETCH_TRY(parse_circuit(std::move(text), std::move(file))));
 }
 
-Result<std::shared_ptr<const Circuit>> read_circuit(const fs::path& path) {
+Result<std::shared_ptr<const Circuit>> read_circuit(const fs::path& path,
+                                                    const std::string& called = "") {
   std::error_code error;
   const uintmax_t size = fs::file_size(path, error);
   if (error) return fail(ErrorKind::resources, "{}: {}", path.string(), error.message());
@@ -30,7 +31,7 @@ Result<std::shared_ptr<const Circuit>> read_circuit(const fs::path& path) {
   std::string text{std::istreambuf_iterator<char>(in), {}};
   if (in.bad() || !in.is_open())
     return fail(ErrorKind::resources, "{}: cannot be read", path.string());
-  auto circuit = ETCH_TRY(parse_shared(std::move(text), path.string()));
+  auto circuit = ETCH_TRY(parse_shared(std::move(text), called.empty() ? path.string() : called));
   ETCH_TRY(check_circuit(*circuit)
                .status());  // bind() wants a sound one; those inside etch are held to it by a test
   return circuit;
@@ -72,7 +73,7 @@ Result<CircuitLibrary> load_library(const LibraryOptions& options) {
     if (fs::is_directory(options.path, ignored))
       place.circuits = ETCH_TRY(read_folder(options.path));
     else
-      place.circuits.push_back(ETCH_TRY(read_circuit(options.path)));
+      place.circuits.push_back(ETCH_TRY(read_circuit(options.path, options.called)));
     library.places.push_back(std::move(place));
   }
   for (const std::string& folder : {options.user_folder, options.system_folder})

@@ -21,6 +21,7 @@ std::span<const EmbeddedCircuit> embedded_circuits();
 
 struct LibraryOptions {
   std::string path;         // --circuit: a file, or a folder of files; "" if not given
+  std::string called;       // what a single file is called in origins and messages; "": its path
   std::string user_folder;  // "" if there is none
   std::string system_folder;
 };

@@ -96,7 +96,10 @@ Result<Compiled> compile(std::shared_ptr<const Model> model, const CompileOption
 
   // The circuits there are: given ones, the user's, the system's, those inside etch.
   const CircuitLibrary library = ETCH_TRY(timed(c.stages, "load_library", [&] {
-    return load_library({options.circuit, options.user_circuits, options.system_circuits});
+    return load_library({.path = options.circuit,
+                         .called = options.circuit_called,
+                         .user_folder = options.user_circuits,
+                         .system_folder = options.system_circuits});
   }));
   // The one that the file wants.
   const auto circuit =

@@ -21,6 +21,7 @@ struct CompileOptions {
   // Where circuits are looked for: a file, or a folder of files; then the user's folder and the
   // system's ("" for none); last those inside etch.
   std::string circuit, user_circuits, system_circuits;
+  std::string circuit_called;  // what `circuit` is called in origins and messages; "": by its path
   // n_ctx 0: the smaller of what the model was trained for and 4096. n_outputs 0: as many as fit
   // into kLogitBytes, at most n_rows.
   Limits limits = {.n_ctx = 0, .n_outputs = 1};

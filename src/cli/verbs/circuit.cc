@@ -25,7 +25,10 @@ struct Flags {
 };
 
 Result<CircuitLibrary> library_for(const Flags& flags) {
-  return load_library({flags.circuit, user_circuit_folder(), kSystemCircuits});
+  return load_library({.path = flags.circuit,
+                       .called = "",
+                       .user_folder = user_circuit_folder(),
+                       .system_folder = kSystemCircuits});
 }
 
 // Named by a path, or by the name behind the word circuit.
