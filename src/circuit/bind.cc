@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "circuit/bind_parts.h"
-#include "circuit/expr.h"
+#include "circuit/dims.h"
 #include "circuit/key_values.h"
 #include "circuit/patterns.h"
 #include "circuit/rotary.h"
@@ -72,12 +72,9 @@ class Binder {
 
  private:
   void states() {
-    const Dims::Lookup none = [](std::string_view) { return nullptr; };
     for (const StateEntry& s : circuit_.states) {
       Polynomial first, last;
-      if (!dims_.integer(dims_.evaluate(*s.range.first, none), s.at, first) ||
-          !dims_.integer(dims_.evaluate(*s.range.last, none), s.at, last))
-        return;
+      if (!dims_.range(s.range, first, last)) return;
       if (last.constant() - first.constant() > kMostStates)
         return findings_.add(
             ErrorKind::damaged,
@@ -135,7 +132,6 @@ class Binder {
   }
 
   std::vector<std::string> ignored_tensors() {
-    const Dims::Lookup none = [](std::string_view) { return nullptr; };
     std::vector<std::string> patterns;
     for (const Ignore& i : circuit_.ignores) {
       if (i.is_key) continue;
@@ -144,9 +140,7 @@ class Binder {
         continue;
       }
       Polynomial first, last;
-      if (!dims_.integer(dims_.evaluate(*i.range.first, none), i.at, first) ||
-          !dims_.integer(dims_.evaluate(*i.range.last, none), i.at, last))
-        continue;
+      if (!dims_.range(i.range, first, last)) continue;
       for (int64_t l = first.constant(); l < last.constant() && l - first.constant() < kMostStates;
            ++l)
         patterns.push_back(with_indices(i.pattern, i.variable->text, l));

@@ -69,10 +69,7 @@ class PartBinder {
         continue;
       }
       Polynomial first, last;
-      const Dims::Lookup none = [](std::string_view) { return nullptr; };
-      if (!dims_.integer(dims_.evaluate(*d.each->range.first, none), d.each->at, first) ||
-          !dims_.integer(dims_.evaluate(*d.each->range.last, none), d.each->at, last))
-        return;
+      if (!dims_.range(d.each->range, first, last)) return;
       if (last.constant() - first.constant() > kMostLayers) {
         findings_.add(ErrorKind::damaged,
                       fmt::format("{} layers of part '{}'", last.constant() - first.constant(),
@@ -450,7 +447,7 @@ class PartBinder {
       if (p.otherwise_index != nullptr) {
         const DimValue l = DimValue::of(layer);
         const std::string_view variable = at->variable();
-        const Dims::Lookup scope = [&](std::string_view n) { return n == variable ? &l : nullptr; };
+        const Dims::Lookup scope = Dims::only(variable, l);
         Polynomial index;
         if (!dims_.integer(dims_.evaluate(*p.otherwise_index, scope), p.otherwise_index->at, index))
           return;

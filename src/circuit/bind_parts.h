@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "circuit/binding.h"
-#include "circuit/expr.h"
+#include "circuit/dims.h"
 #include "circuit/parts.h"
 
 namespace etch {

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "circuit/expr.h"
+#include "circuit/dims.h"
 #include "circuit/parts.h"
 #include "circuit/patterns.h"
 #include "circuit/walker.h"
@@ -171,11 +171,10 @@ class Checker {
   // ---- dims, parts, states: everything but flows ----
 
   void headers() {
-    const Dims::Lookup none = [](std::string_view) { return nullptr; };
     dims_.evaluate_all();
-    dims_.truth(dims_.evaluate(*c_.match, none), c_.match->at);
+    dims_.truth(dims_.evaluate(*c_.match), c_.match->at);
     for (const PartDeclaration& d : declarations_) {
-      const Polynomial l(Unknown{(1 << 16) - 1, std::string(d.variable())});
+      const Polynomial l = any_layer(d.variable());
       declared_at(dims_, d, l);
       Shape shape;
       shape_at(dims_, d.part->shape, d.variable(), l, shape);
@@ -191,7 +190,7 @@ class Checker {
                    fmt::format("'{}' is no matrix, a pack joins rows", d.part->name.text));
     }
     for (const StateEntry& s : c_.states) {
-      const Polynomial l(Unknown{(1 << 16) - 1, s.variable.text});
+      const Polynomial l = any_layer(s.variable.text);
       state_declared_at(dims_, s, l);
       StateType t;
       state_type_at(dims_, s, l, {}, t, nullptr,
@@ -201,9 +200,8 @@ class Checker {
     }
     for (const Ignore& i : c_.ignores) {
       if (!i.variable) continue;
-      Polynomial p;
-      dims_.integer(dims_.evaluate(*i.range.first, none), i.at, p);
-      dims_.integer(dims_.evaluate(*i.range.last, none), i.at, p);
+      Polynomial first, last;
+      dims_.range(i.range, first, last);
     }
   }
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "circuit/expr.h"
+#include "circuit/dim_value.h"
 #include "model/model.h"
 
 namespace etch {

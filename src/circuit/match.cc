@@ -4,7 +4,7 @@
 #include <set>
 
 #include "circuit/bind_parts.h"
-#include "circuit/expr.h"
+#include "circuit/dims.h"
 #include "circuit/library.h"
 #include "circuit/patterns.h"
 
@@ -16,8 +16,7 @@ bool fits(const Circuit& circuit, const Model& model) {
   ModelParts parts(circuit, model);
   Dims dims(circuit, &model, &parts,
             [&](const Location&, ErrorKind, const std::string&) { wrong = true; });
-  const Dims::Lookup none = [](std::string_view) { return nullptr; };
-  const DimValue v = dims.evaluate(*circuit.match, none);
+  const DimValue v = dims.evaluate(*circuit.match);
   return !wrong && v.kind == DimValue::Kind::truth && v.truth.is_true();
 }
 

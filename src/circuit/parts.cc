@@ -58,18 +58,13 @@ std::vector<PartDeclaration> declarations(const Circuit& circuit) {
 
 Formula declared_at(Dims& dims, const PartDeclaration& d, const Polynomial& layer) {
   const DimValue l = DimValue::of(layer);
-  const std::string_view variable = d.variable();
-  const Dims::Lookup scope = [&](std::string_view n) {
-    return !variable.empty() && n == variable ? &l : nullptr;
-  };
+  const Dims::Lookup scope = Dims::only(d.variable(), l);
   Formula all(true);
   for (const PartDeclaration::Guard& g : d.guards) {
     const PartItem& i = *g.item;
     if (i.kind == PartItem::Kind::each) {
       Polynomial first, last;
-      if (!dims.integer(dims.evaluate(*i.range.first, scope), i.range.first->at, first) ||
-          !dims.integer(dims.evaluate(*i.range.last, scope), i.range.last->at, last))
-        return false;
+      if (!dims.range(i.range, first, last, scope)) return false;
       all = all && !less(dims.proof(), layer, first) && less(dims.proof(), layer, last);
       if (all.is_false()) return all;  // a `where` speaks of the layers of its range
     }
@@ -85,9 +80,7 @@ Formula declared_at(Dims& dims, const PartDeclaration& d, const Polynomial& laye
 bool shape_at(Dims& dims, const std::vector<ExprPtr>& lengths, std::string_view variable,
               const Polynomial& layer, std::vector<Polynomial>& out) {
   const DimValue l = DimValue::of(layer);
-  const Dims::Lookup scope = [&](std::string_view n) {
-    return !variable.empty() && n == variable ? &l : nullptr;
-  };
+  const Dims::Lookup scope = Dims::only(variable, l);
   out.resize(lengths.size());
   bool ok = true;
   for (size_t i = 0; i < lengths.size(); ++i)

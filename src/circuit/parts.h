@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "circuit/ast.h"
-#include "circuit/expr.h"
+#include "circuit/dims.h"
 
 namespace etch {
 

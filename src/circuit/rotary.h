@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "circuit/binding.h"
-#include "circuit/expr.h"
+#include "circuit/dims.h"
 
 namespace etch {
 

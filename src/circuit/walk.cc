@@ -244,7 +244,7 @@ bool Walker::each_turn(const Statement& s, const Polynomial& l) {
 // Without a file: one turn for a layer called by the loop's variable; what is carried must come out
 // as it went in.
 bool Walker::each_once(const Statement& s, const Polynomial& first, const Polynomial& last) {
-  const Polynomial l(Unknown{(1 << 16) - 1, s.variable.text});
+  const Polynomial l = any_layer(s.variable.text);
   const Frame before = frame_;
   const size_t depth = path_.size();
   std::set<int> used_before = std::exchange(used_origins, {});

@@ -260,14 +260,9 @@ FlowValue Walker::state(const StateEntry& first, const Expr& index) {
 
 Formula state_declared_at(Dims& dims, const StateEntry& s, const Polynomial& layer) {
   const DimValue l = DimValue::of(layer);
-  const Dims::Lookup scope = [&](std::string_view n) {
-    return n == s.variable.text ? &l : nullptr;
-  };
-  const Dims::Lookup none = [](std::string_view) { return nullptr; };
+  const Dims::Lookup scope = Dims::only(s.variable.text, l);
   Polynomial first, last;
-  if (!dims.integer(dims.evaluate(*s.range.first, none), s.range.first->at, first) ||
-      !dims.integer(dims.evaluate(*s.range.last, none), s.range.last->at, last))
-    return false;
+  if (!dims.range(s.range, first, last)) return false;
   Formula f = !less(dims.proof(), layer, first) && less(dims.proof(), layer, last);
   if (f.is_false() || s.where == nullptr) return f;
   return f && dims.truth(dims.evaluate(*s.where, scope), s.where->at);
@@ -327,9 +322,7 @@ bool state_type_at(Dims& dims, const StateEntry& s, const Polynomial& layer,
                    const std::function<void(const Location&, std::string)>& note,
                    const Dims::Report& report) {
   const DimValue l = DimValue::of(layer);
-  const Dims::Lookup scope = [&](std::string_view n) {
-    return n == s.variable.text ? &l : nullptr;
-  };
+  const Dims::Lookup scope = Dims::only(s.variable.text, l);
   const Expr* e = s.value.get();
   while (e->kind == Expr::Kind::conditional) {
     const DimValue v = dims.evaluate(*e->operands[0], scope);

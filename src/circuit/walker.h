@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "circuit/binding.h"
-#include "circuit/expr.h"
+#include "circuit/dims.h"
 #include "circuit/parts.h"
 #include "circuit/walk.h"
 #include "ops/shape_rule.h"

@@ -9,7 +9,7 @@
 
 #include "base/random.h"
 #include "circuit/check.h"
-#include "circuit/expr.h"
+#include "circuit/dims.h"
 #include "circuit/parts.h"
 #include "circuit/patterns.h"
 #include "dtypes/random_blocks.h"
@@ -122,8 +122,7 @@ class Synth {
                 [&](const Location&, ErrorKind, const std::string& m) { complaint = m; });
       dims.evaluate_all();
       if (complaint.empty()) {
-        const Dims::Lookup none = [](std::string_view) { return nullptr; };
-        if (!dims.truth(dims.evaluate(*circuit_.match, none), circuit_.match->at).is_true())
+        if (!dims.truth(dims.evaluate(*circuit_.match), circuit_.match->at).is_true())
           complaint = "match does not hold";
       }
       last_complaint_ = complaint;
@@ -273,10 +272,7 @@ class Synth {
       int64_t first = -1, last = 0;
       if (d.each != nullptr) {
         Polynomial a, b;
-        const Dims::Lookup none = [](std::string_view) { return nullptr; };
-        if (!dims.integer(dims.evaluate(*d.each->range.first, none), d.each->at, a) ||
-            !dims.integer(dims.evaluate(*d.each->range.last, none), d.each->at, b))
-          return false;
+        if (!dims.range(d.each->range, a, b)) return false;
         first = a.constant();
         last = b.constant();
       }

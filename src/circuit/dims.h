@@ -5,60 +5,18 @@
 
 #include <functional>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "circuit/ast.h"
+#include "circuit/dim_value.h"
 #include "circuit/formula.h"
 #include "model/model.h"
-#include "ops/polynomial.h"
 #include "ops/proof.h"
 
 namespace etch {
-
-struct DimValue {
-  enum class Kind : uint8_t {
-    wrong,   // an error was reported; nothing more is said about it
-    absent,  // a key that the file does not have: `else` may say what to take
-    none,
-    truth,
-    integer,
-    real,
-    text,
-    symbol,
-    list,
-    rotary,
-    family,   // keys("rope.scaling")
-    unknown,  // without a file: anything
-  };
-  Kind kind = Kind::wrong;
-  Formula truth;
-  Polynomial integer;
-  double real = 0;
-  bool known = true;  // of a real
-  std::string
-      text;  // a text; the key of an absent value; how an unknown is called; the prefix of a family
-  Symbol symbol = Symbol::none;
-  std::vector<DimValue> items;
-  int rotary = -1;         // index into Dims::rotaries()
-  std::string source;      // full name of the key it comes from, if it is one
-  bool dependent = false;  // an unknown tied to others
-  int order = 1 << 16;     // an unknown's place in print
-  Location at;
-
-  static DimValue of(int64_t v);
-  static DimValue of(Polynomial p);
-  static DimValue of_real(double v, bool known = true);
-  static DimValue of_truth(Formula f);
-  static DimValue of_none();
-  static DimValue of_symbol(Symbol s);
-  static DimValue of_text(std::string s);
-  static DimValue unknown(std::string called, bool dependent);
-};
-std::string print(const DimValue& value);
 
 // A rotary encoding as the circuit asks for it; circuit/rotary.h makes its numbers.
 struct RotarySpec {
@@ -85,8 +43,14 @@ class PartLookup {
 
 class Dims {
  public:
-  using Lookup = std::function<const DimValue*(std::string_view)>;
+  using Lookup = std::function<const DimValue*(std::string_view)>;  // of variables in scope
   using Report = std::function<void(const Location&, ErrorKind, std::string)>;
+
+  static const DimValue* no_variables(std::string_view) { return nullptr; }
+  // `value` must outlive what comes back.
+  static Lookup only(std::string_view variable, const DimValue& value) {
+    return [variable, &value](std::string_view n) { return n == variable ? &value : nullptr; };
+  }
 
   // model and parts are null without a file.
   Dims(const Circuit& circuit, const Model* model, PartLookup* parts, Report report);
@@ -108,22 +72,31 @@ class Dims {
 
   DimValue value(std::string_view dim);  // of a dim without a parameter
   DimValue evaluate(const Expr& e, const Lookup& variables);
-  std::string known_values(
-      std::string_view per_layer_dim) const;  // those asked for so far: "0: 8, 1: 4"
+  DimValue evaluate(const Expr& e) { return evaluate(e, no_variables); }
+  // Those of a dim with a parameter that were asked for so far: "0: 8, 1: 4".
+  std::string known_values(std::string_view dim) const;
   // Conversions; a wrong type is reported at `at`.
   Formula truth(const DimValue& v, const Location& at);
   bool integer(const DimValue& v, const Location& at, Polynomial& out);
+  bool range(const Range& r, Polynomial& first, Polynomial& last,
+             const Lookup& variables = no_variables);
   bool is_absent(const DimValue& v, const Location& at);  // reports the missing key
+  Polynomial length(const DimValue& v);                   // of an integer or an unknown
   // Is this an expression of dims, loop variables and numbers alone?
   bool is_dims(const Expr& e, const Lookup& variables) const;
-  bool is_builtin(std::string_view name) const;
+  static bool is_builtin(std::string_view name);
   // Declared part names, for rows and has; the variable a layer part takes its index from.
   std::map<std::string, std::string, std::less<>> part_variables;
 
  private:
   friend class Evaluator;
   DimValue named(const DimEntry& entry, const std::string& called, DimValue v);
+  void learn_divisors();
   void require(const Expr& condition);
+  void assume(const Expr& condition, const Formula& f);
+  std::string values_in(const Expr& condition);
+  void report_kind(const DimValue& v, const Location& at, std::string_view of_key,
+                   std::string_view here, std::string_view kind = "");
   const Circuit& circuit_;
   const Model* model_;
   PartLookup* parts_;
