@@ -15,7 +15,15 @@ namespace etch {
 // reversed ranges and counts.
 Result<Grammar> parse_gbnf(std::string_view text);
 
+// A text must match the whole expression. ECMAScript's syntax with Unicode; without what is not
+// regular (back-references) or looks around.
+Result<Grammar> parse_regex(std::string_view pattern);
+
 // One of these, as they are.
 Result<Grammar> choices_grammar(const std::vector<std::string>& choices);
+
+// The expression of a pattern inside another grammar. `is_search`: it may match anywhere in the
+// text, as in JSON Schema, else the whole of it.
+Result<ExpressionId> add_regex(Grammar& grammar, std::string_view pattern, bool is_search);
 
 }  // namespace etch
