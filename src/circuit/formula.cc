@@ -207,4 +207,13 @@ bool can_hold(const std::vector<Formula>& assumptions) {
   return false;
 }
 
+bool is_independent(const std::vector<Formula>& here, const Formula& f) {
+  std::vector<std::string> atoms;
+  f.collect_atoms(atoms);
+  return std::all_of(atoms.begin(), atoms.end(), [&](const std::string& a) {
+    const bool compares = a.find(" < ") != std::string::npos || a.find(" == ") != std::string::npos;
+    return !compares || follows(here, Formula::atom(a)) != Answer::open;
+  });
+}
+
 }  // namespace etch

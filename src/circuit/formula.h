@@ -49,6 +49,9 @@ Formula less(const Proof& proof, const Polynomial& a, const Polynomial& b);
 // Does `goal` follow from what is assumed? Proved: whenever the assumptions hold, it does. Refuted:
 // it never does.
 Answer follows(const std::vector<Formula>& assumptions, const Formula& goal);
+// Are those conditions of `f` that are still open ones that a file gives directly, none that
+// compares numbers? Then for some file each of them is false.
+bool is_independent(const std::vector<Formula>& assumptions, const Formula& f);
 // Can all of them hold together? Atoms are taken as independent, so true means perhaps.
 bool can_hold(const std::vector<Formula>& assumptions);
 
