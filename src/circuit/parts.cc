@@ -96,6 +96,19 @@ std::string with_indices(std::string_view name, std::string_view variable, int64
   return s;
 }
 
+std::string starred(std::string_view name) {
+  std::string s;
+  for (size_t i = 0; i < name.size(); ++i) {
+    const bool digit = name[i] >= '0' && name[i] <= '9';
+    const bool number = digit && i > 0 && (name[i - 1] == '.' || s.back() == '*');
+    if (!number)
+      s += name[i];
+    else if (s.back() != '*')
+      s += '*';
+  }
+  return s;
+}
+
 std::vector<std::string> tensor_names(const PartDeclaration& d, int64_t layer) {
   std::vector<std::string> names;
   for (const std::string& as : d.part->as) names.push_back(with_indices(as, d.variable(), layer));

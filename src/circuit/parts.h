@@ -39,6 +39,8 @@ bool shape_at(Dims& dims, const std::vector<ExprPtr>& lengths, std::string_view 
 // {l} and {e} in a tensor's name.
 std::string with_indices(std::string_view name, std::string_view variable, int64_t layer,
                          int64_t element = -1);
+// "blk.3.attn_q.weight" -> "blk.*.attn_q.weight"
+std::string starred(std::string_view name);
 // Names under which the file may have the part itself (not its else), in order of trying; none for
 // or_each.
 std::vector<std::string> tensor_names(const PartDeclaration& d, int64_t layer);

@@ -310,10 +310,6 @@ bool is_source(Op op) { return op == Op::input || op == Op::weight || op == Op::
 
 }  // namespace
 
-std::string print_shape(const std::vector<int64_t>& shape) {
-  return fmt::format("[{}]", fmt::join(shape, ", "));
-}
-
 Status check_shape(const std::vector<int64_t>& shape) {
   if (shape.size() > kMostAxes)
     return fail(ErrorKind::usage, "the shape {} has more than {} axes", print_shape(shape),

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "graph/graph.h"
+#include "model/shape.h"
 
 namespace etch {
 
@@ -15,7 +16,5 @@ Result<std::vector<Value>> infer(const Graph& graph, const Node& node);
 
 // At most four axes, none empty, and a number of elements that a byte count can hold.
 Status check_shape(const std::vector<int64_t>& shape);
-
-std::string print_shape(const std::vector<int64_t>& shape);  // "[4, 16]"; "[]" for a scalar
 
 }  // namespace etch
