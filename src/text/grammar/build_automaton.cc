@@ -178,6 +178,8 @@ class Builder {
         return nfa.read(from, Reads::token, token_index({e.index, e.text, e.negated}));
       case Kind::machine:
         return add_machine(nfa, e, from);
+      case Kind::graph:
+        return add_graph(nfa, grammar_.graphs[static_cast<size_t>(e.index)], from);
     }
     return from;
   }
@@ -199,6 +201,22 @@ class Builder {
       from = add(nfa, part, start);
     }
     nfa.join(from, end);
+    return end;
+  }
+
+  int32_t add_graph(EmptyStepFragment& nfa, const ExpressionGraph& graph, int32_t from) {
+    const int32_t end = nfa.add();
+    std::vector<int32_t> places;
+    for (size_t i = 0; i < graph.final.size(); ++i) places.push_back(nfa.add());
+    for (const auto& edge : graph.edges) {
+      const int32_t start = nfa.add();
+      nfa.join(places[static_cast<size_t>(edge.from)], start);
+      nfa.join(add(nfa, edge.label, start), places[static_cast<size_t>(edge.to)]);
+    }
+    for (size_t i = 0; i < graph.final.size(); ++i) {
+      if (graph.final[i]) nfa.join(places[i], end);
+    }
+    nfa.join(from, places.front());
     return end;
   }
 

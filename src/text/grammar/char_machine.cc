@@ -103,6 +103,7 @@ struct Nfa {
       case Expression::Kind::rule:
       case Expression::Kind::token:
       case Expression::Kind::machine:
+      case Expression::Kind::graph:
         break;  // expressions of patterns have none
     }
     return from;

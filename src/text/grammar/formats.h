@@ -2,6 +2,7 @@
 // cannot be enforced is never ignored.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,15 @@ Result<Grammar> parse_regex(std::string_view pattern);
 
 // One of these, as they are.
 Result<Grammar> choices_grammar(const std::vector<std::string>& choices);
+
+struct SchemaOptions {
+  // Keywords that may stay unenforced, by name: someone has said that they know.
+  std::vector<std::string> unenforced;
+};
+// JSON Schema, draft 2020-12. Texts that are allowed are valid; not all valid texts are allowed
+// (properties come in the order of the schema, no others unless it says so:
+// docs/structured-output.md).
+Result<Grammar> parse_json_schema(std::string_view text, const SchemaOptions& options = {});
 
 // The expression of a pattern inside another grammar. `is_search`: it may match anywhere in the
 // text, as in JSON Schema, else the whole of it.

@@ -42,6 +42,12 @@ ExpressionId Grammar::machine(CharMachine machine, bool json_escaped) {
               .json_escaped = json_escaped,
               .index = static_cast<int32_t>(machines.size() - 1)});
 }
+ExpressionId Grammar::graph(ExpressionGraph graph) {
+  Expression e{.kind = Kind::graph, .index = static_cast<int32_t>(graphs.size())};
+  for (const auto& edge : graph.edges) e.parts.push_back(edge.label);
+  graphs.push_back(std::move(graph));
+  return add(std::move(e));
+}
 int32_t Grammar::add_rule(std::string_view name, ExpressionId body) {
   rules.push_back({std::string(name), body});
   return static_cast<int32_t>(rules.size() - 1);
@@ -51,6 +57,32 @@ bool Grammar::uses_tokens() const {
   return std::any_of(expressions.begin(), expressions.end(),
                      [](const Expression& e) { return e.kind == Kind::token; });
 }
+
+namespace {
+
+// Can a final node be reached over edges whose labels satisfy `passes`?
+template <class Passes>
+bool has_way(const ExpressionGraph& graph, const Passes& passes) {
+  std::vector<std::vector<size_t>> from(graph.final.size());
+  for (size_t i = 0; i < graph.edges.size(); ++i)
+    from[static_cast<size_t>(graph.edges[i].from)].push_back(i);
+  std::vector<char> seen(graph.final.size());
+  std::vector<int32_t> open{0};
+  while (!open.empty()) {
+    const auto node = static_cast<size_t>(open.back());
+    open.pop_back();
+    if (seen[node]) continue;
+    seen[node] = 1;
+    if (graph.final[node]) return true;
+    for (const size_t i : from[node]) {
+      const auto& edge = graph.edges[i];
+      if (!seen[static_cast<size_t>(edge.to)] && passes(edge.label)) open.push_back(edge.to);
+    }
+  }
+  return false;
+}
+
+}  // namespace
 
 bool is_nullable(const Grammar& grammar, const GrammarFacts& facts, ExpressionId id) {
   const Expression& e = grammar.at(id);
@@ -73,6 +105,8 @@ bool is_nullable(const Grammar& grammar, const GrammarFacts& facts, ExpressionId
       const CharMachine& m = grammar.machines[static_cast<size_t>(e.index)];
       return !m.states.empty() && m.states.front().final;
     }
+    case Kind::graph:
+      return has_way(grammar.graphs[static_cast<size_t>(e.index)], nullable);
   }
   return false;
 }
@@ -96,6 +130,8 @@ bool is_productive(const Grammar& grammar, const GrammarFacts& facts, Expression
       return facts.is_productive[static_cast<size_t>(e.index)];
     case Kind::machine:
       return !grammar.machines[static_cast<size_t>(e.index)].is_empty();
+    case Kind::graph:
+      return has_way(grammar.graphs[static_cast<size_t>(e.index)], productive);
   }
   return false;
 }

@@ -30,6 +30,7 @@ struct Expression {
     rule,      // what rule `index` matches
     token,     // one token of the vocabulary, by its id `index` or by its `text`
     machine,   // what machine `index` accepts
+    graph,     // what leads through graph `index` from its first node to a final one
   };
   Kind kind = Kind::text;
   bool negated = false;       // token: any other one
@@ -42,6 +43,17 @@ struct Expression {
   std::vector<ExpressionId> parts;
 };
 
+// An automaton whose edges are expressions: what takes too long to write with sequences and
+// choices, like any subset of a hundred optional properties with commas between them.
+struct ExpressionGraph {
+  struct Edge {
+    int32_t from = 0, to = 0;
+    ExpressionId label = 0;
+  };
+  std::vector<bool> final;  // by node
+  std::vector<Edge> edges;
+};
+
 struct GrammarRule {
   std::string name;
   ExpressionId body = -1;  // -1: called, but not defined
@@ -52,6 +64,7 @@ class Grammar {
   std::vector<Expression> expressions;
   std::vector<GrammarRule> rules;
   std::vector<CharMachine> machines;
+  std::vector<ExpressionGraph> graphs;
   int32_t root = 0;  // rule
 
   ExpressionId text(std::string_view text);
@@ -63,6 +76,7 @@ class Grammar {
   ExpressionId call(int32_t rule);
   ExpressionId token(int32_t id, std::string_view text, bool negated);
   ExpressionId machine(CharMachine machine, bool json_escaped);
+  ExpressionId graph(ExpressionGraph graph);
   int32_t add_rule(std::string_view name, ExpressionId body = -1);
 
   const Expression& at(ExpressionId id) const { return expressions[static_cast<size_t>(id)]; }
@@ -83,7 +97,8 @@ bool is_productive(const Grammar& grammar, const GrammarFacts& facts, Expression
 // Rules that come back to themselves before anything is matched: "a -> b -> a"; "" if none does.
 std::string find_left_recursion(const Grammar& grammar);
 
-// As GBNF, a rule a line. Machines have no such form: they are shown as <machine, N states>.
+// As GBNF, a rule a line. Machines and graphs have no such form: they are shown as <machine, N
+// states>.
 std::string print(const Grammar& grammar);
 
 // Expressions nest at most so deep (functions over them recurse).

@@ -93,6 +93,9 @@ std::string print_expression(const Grammar& grammar, ExpressionId id, int bindin
     case Kind::machine:
       return fmt::format("<{}machine, {} states>", e.json_escaped ? "string " : "",
                          grammar.machines[static_cast<size_t>(e.index)].states.size());
+    case Kind::graph:
+      return fmt::format("<graph, {} nodes>",
+                         grammar.graphs[static_cast<size_t>(e.index)].final.size());
   }
   return "";
 }
