@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -46,8 +47,10 @@ class Interpreter {
     return fail_text(TemplateProblem::Kind::undefined, value.why());
   }
 
-  Status step(int64_t n = 1);    // counts work
-  Status charge(int64_t bytes);  // counts memory that values take
+  Status check_depth();
+  Status check_nesting(const Value& value, int32_t within = 0);  // of lists in lists
+  Status step(int64_t n = 1);                                    // counts work
+  Status charge(int64_t bytes);                                  // counts memory that values take
   Result<Value> make_text(MarkedText text);
   Result<Value> make_list(std::vector<Value> items, Type type = Type::list);
   Result<Value> make_dict(Dict dict);
@@ -83,6 +86,19 @@ class Interpreter {
   Result<Flow> execute_with(const Statement& statement);
   Status assign(const Expression& target, Value value);
   Result<MarkedText> capture(const Body& body);  // its output, in a scope of its own
+  // What `run` prints.
+  template <class Run>
+  Result<MarkedText> captured(const Run& run) {
+    MarkedText text;
+    MarkedText* before = std::exchange(out_, &text);
+    auto flow = run();
+    out_ = before;
+    if (!flow) return tl::unexpected(std::move(flow).error());
+    return text;
+  }
+  Value make_macro(const Statement& macro);
+  Status set_parameters(const Statement& macro, Arguments arguments, std::vector<bool>& given);
+  Status set_defaults(const Statement& macro, const std::vector<bool>& given);
   Status put(const MarkedText& text);
   Result<Value> apply_filter_chain(const Expression* filters, Value value);
 
@@ -101,8 +117,8 @@ class Interpreter {
   TemplateProblem& problem_;
   std::shared_ptr<Scope> scope_;
   MarkedText* out_ = nullptr;  // where statements print to
-  std::vector<std::weak_ptr<void>>
-      spaces_;  // namespaces made: emptied at the end, they may hold themselves
+  // Namespaces made: emptied at the end, they may hold themselves.
+  std::vector<std::weak_ptr<void>> spaces_;
   std::vector<std::weak_ptr<Scope>> macro_scopes_;
   int64_t steps_ = 0, bytes_ = 0, depth_ = 0;
   Place place_;

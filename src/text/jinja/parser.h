@@ -4,6 +4,7 @@
 //   tests
 #pragma once
 
+#include <initializer_list>
 #include <string_view>
 #include <vector>
 
@@ -24,8 +25,8 @@ class Parser {
   using Words = std::vector<std::string_view>;
 
   // parse_statements.cc
-  Result<Body> parse_body(
-      const Words& ends);  // up to a tag that begins with one of these, its name not taken
+  // Up to a tag that begins with one of these, its name not taken.
+  Result<Body> parse_body(const Words& ends);
   Result<std::unique_ptr<Statement>> parse_tag();
   Result<std::unique_ptr<Statement>> parse_for();
   Result<std::unique_ptr<Statement>> parse_if();
@@ -39,7 +40,7 @@ class Parser {
   Result<ExpressionPtr> parse_target(bool allow_attribute);
   Status finish_tag(std::string_view end);  // "endfor %}"
 
-  // parse_expressions.cc
+  // parse_expressions.cc: operators
   Result<ExpressionPtr> parse_expression();
   Result<ExpressionPtr> parse_or();
   Result<ExpressionPtr> parse_and();
@@ -49,22 +50,31 @@ class Parser {
   Result<ExpressionPtr> parse_concat();
   Result<ExpressionPtr> parse_product();
   Result<ExpressionPtr> parse_power();
+  Result<ExpressionPtr> parse_factor();
   Result<ExpressionPtr> parse_unary(bool with_filter);
+  Result<ExpressionPtr> parse_chain(std::initializer_list<std::string_view> operators,
+                                    Result<ExpressionPtr> (Parser::*operand)());
+
+  // parse_values.cc
   Result<ExpressionPtr> parse_primary();
-  Result<ExpressionPtr> parse_postfix(ExpressionPtr base);
-  Result<ExpressionPtr> parse_filters(ExpressionPtr base);
-  Result<ExpressionPtr> parse_filter(ExpressionPtr base);
-  Result<ExpressionPtr> parse_test(ExpressionPtr base);
-  Result<ExpressionPtr> parse_item(ExpressionPtr base);
-  Result<ExpressionPtr> parse_slice_part();
+  Result<ExpressionPtr> parse_number();
   Result<ExpressionPtr> parse_list();
   Result<ExpressionPtr> parse_dict();
   // a, b, c without brackets; `plain` leaves out if-else, as after `for x in`
   Result<ExpressionPtr> parse_tuple(bool plain = false, bool in_brackets = false);
-  Result<std::unique_ptr<CallArguments>> parse_arguments();
-  Result<ExpressionPtr> parse_number();
   bool at_tuple_end(bool behind_comma) const;
 
+  // parse_postfix.cc: what follows a value
+  Result<ExpressionPtr> parse_postfix(ExpressionPtr base);
+  Result<ExpressionPtr> parse_item(ExpressionPtr base);
+  Result<ExpressionPtr> parse_slice_part();
+  Result<ExpressionPtr> parse_call(ExpressionPtr callee);
+  Result<std::unique_ptr<CallArguments>> parse_arguments();
+  Result<ExpressionPtr> parse_filters(ExpressionPtr base);
+  Result<ExpressionPtr> parse_filter(ExpressionPtr base);
+  Result<ExpressionPtr> parse_test(ExpressionPtr base);
+
+  // parse_words.cc
   const Token& now() const { return tokens_[at_]; }
   const Token& ahead() const { return tokens_[std::min(at_ + 1, tokens_.size() - 1)]; }
   Token take() { return at_ + 1 < tokens_.size() ? tokens_[at_++] : tokens_[at_]; }
@@ -78,6 +88,7 @@ class Parser {
   bool skip_name(std::string_view s);
   Status expect_symbol(std::string_view s);
   Result<std::string> expect_name(std::string_view what);
+  Result<std::string> expect_dotted_name(std::string_view what);
   ExpressionPtr make(ExpressionKind kind, Place place, std::string text = {}) const;
   tl::unexpected<Error> wrong(std::string_view expected);  // "expected ..., found ..."
   tl::unexpected<Error> wrong_at(Place place, std::string message);
@@ -88,10 +99,16 @@ class Parser {
   TemplateProblem& problem_;
   size_t at_ = 0;
   int depth_ = 0;
-  int loops_ = 0;  // for break and continue
-  std::vector<Statement*>
-      macros_;  // those being parsed: whose bodies mention varargs, kwargs, caller
+  int loops_ = 0;                   // for break and continue
+  std::vector<Statement*> macros_;  // being parsed: do they mention varargs, kwargs, caller?
   friend struct ParserNesting;
+};
+
+// One level of brackets or prefixes.
+struct ParserNesting {
+  explicit ParserNesting(Parser& parser) : parser_(parser) { ++parser_.depth_; }
+  ~ParserNesting() { --parser_.depth_; }
+  Parser& parser_;
 };
 
 }  // namespace etch::jinja
