@@ -1,14 +1,21 @@
-# etch_kernels(TARGET): the kernels of kernels.def for each instruction set of isa.def, compiled with that set's flags:
-# one translation unit for all rows that name the same headers, since they share what is in them. All code in it stands in a namespace named for the set, so that the linker cannot take a
-# function compiled for one machine into code for another.
-function(etch_kernels target)
+# etch_kernels(TARGET ARCHIVE): the kernels of kernels.def for each instruction set of isa.def, compiled with that set's flags:
+# one translation unit for all rows that name the same headers, since they share what is in them. All code in it stands in a
+# namespace named for the set, so that the linker cannot take a function compiled for one machine into code for another.
+# TARGET gets them as they are; ARCHIVE is a library of the same objects that printed models are linked with (`etch compile`):
+# every kernel has a symbol there, threads and the runtime of printed models are with them, and nothing needs C++ at run time.
+function(etch_kernels target archive)
+  add_library(${target}_code OBJECT)
+  target_link_libraries(${target}_code PRIVATE etch_flags)
+  target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_code>)
+  set(archive_units "")
   set(folder ${CMAKE_SOURCE_DIR}/src/kernels)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folder}/kernels.def ${folder}/isa.def)
   file(STRINGS ${folder}/kernels.def rows REGEX "^(KERNEL|FLOATS)\\(")
   file(STRINGS ${folder}/isa.def sets REGEX "^ISA\\(")
   # Line numbers are debug information enough (variables double the compile time). GCC 12 takes the undefined registers
   # inside its own AVX-512 intrinsics for mistakes of the caller.
-  set(options -O3 $<$<CONFIG:Debug>:-g1>)
+  # Every function has a section, so that a library can leave out what it does not call.
+  set(options -O3 -ffunction-sections -fdata-sections -fvisibility=hidden $<$<CONFIG:Debug>:-g1>)
   set(quiet "$<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized;-Wno-maybe-uninitialized>")
   set(x86 FALSE)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
@@ -25,12 +32,13 @@ function(etch_kernels target)
     endif()
     set(units "")
     foreach(row ${rows})
-      if(NOT row MATCHES "^(KERNEL|FLOATS)\\(([a-z0-9_]+), *([^,]+), *([^,]+), ")
+      if(NOT row MATCHES "^(KERNEL|FLOATS)\\(([a-z0-9_]+), *([^,]+), *([^,]+), *(.*)\\)$")
         message(FATAL_ERROR "kernels.def: cannot read '${row}'")
       endif()
       set(name ${CMAKE_MATCH_2})
       set(headers "${CMAKE_MATCH_3}")
       set(function "${CMAKE_MATCH_4}")
+      set(entry "${CMAKE_MATCH_1}(${name}, ${CMAKE_MATCH_5})\n")
       if(CMAKE_MATCH_1 STREQUAL FLOATS AND isa STREQUAL avx512_vnni)
         continue()
       endif()
@@ -39,7 +47,9 @@ function(etch_kernels target)
         list(APPEND units ${unit})
         set(headers_${unit} "${headers}")
         set(functions_${unit} "")
+        set(entries_${unit} "")
       endif()
+      string(APPEND entries_${unit} "${entry}")
       string(APPEND functions_${unit}
         "extern \"C\" void etch_k_${name}_${isa}(const void* args, const etch_thread* thread, int64_t first, int64_t last) {\n"
         "  ${function}(args, thread, first, last);\n}\n")
@@ -66,7 +76,28 @@ function(etch_kernels target)
       set(file ${CMAKE_BINARY_DIR}/kernels/${isa}/${unit}.cc)
       configure_file(${folder}/instantiate.cc.in ${file} @ONLY)
       set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${options};${flags};${quiet}")
-      target_sources(${target} PRIVATE ${file})
+      target_sources(${target}_code PRIVATE ${file})
+      if(isa STREQUAL scalar)
+        set(kernel_entries "${entries_${unit}}")
+        set(file ${CMAKE_BINARY_DIR}/kernels/entries/${unit}.cc)
+        configure_file(${folder}/entry.cc.in ${file} @ONLY)
+        list(APPEND archive_units ${file})
+      endif()
     endforeach()
   endforeach()
+
+  file(GLOB runtime CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/code/runtime/*.c)
+  add_library(${archive} STATIC $<TARGET_OBJECTS:${target}_code> ${archive_units} ${runtime}
+              ${folder}/call.cc ${folder}/cpu.cc ${CMAKE_SOURCE_DIR}/src/base/team.cc)
+  target_link_libraries(${archive} PRIVATE etch_flags)
+  target_compile_options(${archive} PRIVATE -ffunction-sections -fdata-sections -fvisibility=hidden
+                         $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics>)
+  set(header ${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}/include/etch/model_abi.h)
+  add_custom_command(OUTPUT ${header}
+    COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_SOURCE_DIR}/include/etch/model_abi.h ${header}
+    DEPENDS ${CMAKE_SOURCE_DIR}/include/etch/model_abi.h)
+  add_custom_target(${archive}_header DEPENDS ${header})
+  add_dependencies(${archive} ${archive}_header)
+  install(TARGETS ${archive} ARCHIVE DESTINATION lib/etch)
+  install(FILES ${CMAKE_SOURCE_DIR}/include/etch/model_abi.h DESTINATION lib/etch/include/etch)
 endfunction()

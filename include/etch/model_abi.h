@@ -84,6 +84,10 @@ enum etch_isa { ETCH_SCALAR, ETCH_AVX2, ETCH_AVX512, ETCH_AVX512_VNNI, ETCH_ISA_
  * looked at. Which items a thread gets depends on the call and the number of threads alone. */
 void etch_call(const etch_kernel* kernel, enum etch_isa isa, const void* args, etch_thread* thread);
 
+enum etch_isa etch_best_isa(void);         /* the best of this processor */
+int32_t etch_has_isa(enum etch_isa isa);   /* 0: this processor does not have it */
+const char* etch_isa_name(enum etch_isa isa);
+
 /* ---- arguments ---------------------------------------------------------------------------------------------- */
 
 /* How many rows a call works on: per x (1 | N | R). Row r of an operand stands at
@@ -283,6 +287,115 @@ typedef struct etch_wire_matmul {
   int64_t b_column_stride; /* between neighbours of a row of b */
   int32_t rows_of;
 } etch_wire_matmul;
+
+/* ---- printed models ----------------------------------------------------------------------------------------- */
+
+/* Declares a kernel of the archive, and with it the struct of its arguments. */
+#define ETCH_KERNEL(name, args)            \
+  extern const etch_kernel etch_kernel_##name; \
+  typedef args etch_args_##name
+
+/* One thread on its way through a step: where the memory is, and how far it has come. */
+typedef struct etch_worker {
+  const uint8_t* file;      /* the mapping of the model's file; weights are read where they lie */
+  const uint8_t* constants; /* what was computed when the model was compiled */
+  uint8_t* outputs;         /* what a step leaves for the caller */
+  uint8_t* arena;           /* scratch, shared by the threads */
+  uint8_t* own;             /* scratch of this thread */
+  enum etch_isa isa;
+  etch_thread thread;
+} etch_worker;
+
+/* A call of a kernel; the arguments follow by name. ETCH_SHARE: its items are shared out among the threads.
+ * ETCH_REPEAT: every thread does all of them, in memory of its own. ETCH_ALONE: thread 0 does all of them. */
+#define ETCH_SHARE(worker, kernel, ...) \
+  etch_share(worker, &etch_kernel_##kernel, &(const etch_args_##kernel){__VA_ARGS__})
+#define ETCH_REPEAT(worker, kernel, ...) \
+  etch_repeat(worker, &etch_kernel_##kernel, &(const etch_args_##kernel){__VA_ARGS__})
+#define ETCH_ALONE(worker, kernel, ...) \
+  etch_alone(worker, &etch_kernel_##kernel, &(const etch_args_##kernel){__VA_ARGS__})
+void etch_share(etch_worker* worker, const etch_kernel* kernel, const void* args);
+void etch_repeat(etch_worker* worker, const etch_kernel* kernel, const void* args);
+void etch_alone(etch_worker* worker, const etch_kernel* kernel, const void* args);
+/* Waits for the other threads: what they wrote may be read, what they read may be written. */
+void etch_meet(etch_worker* worker);
+
+/* The matrix that is multiplied by next: its first rows are fetched meanwhile. */
+#define ETCH_NEXT(...) (&(const struct etch_matmul){__VA_ARGS__})
+
+/* What a model keeps of a text between steps. A cache has a page for every 128 positions; a memory is one piece. */
+enum etch_state_kind { ETCH_CACHE, ETCH_MEMORY };
+typedef struct etch_states {
+  int32_t count; /* so many states, one after the other, are */
+  int32_t kind;  /* enum etch_state_kind */
+  int64_t bytes; /* of a page, or of the memory */
+  int64_t window; /* positions that can still be seen; 0: all */
+} etch_states;
+
+/* What a printed model says of itself: `model_description()`. */
+typedef struct etch_model {
+  int32_t abi; /* ETCH_MODEL_ABI_VERSION */
+  int32_t kv;  /* type of cached keys and values: 0 f16, 1 f32, 2 bf16, 3 q8_0 */
+  const char* etch;
+  const char* name;
+  uint64_t plan; /* a hash of all calls and their memory */
+  /* The largest step that memory is planned for. */
+  int64_t n_ctx, n_rows, n_outputs, n_threads;
+  int64_t n_vocab, n_tokens; /* logits of a row; ids below n_tokens are tokens */
+  int64_t logits;            /* where they begin in the outputs; -1: there are none */
+  int64_t arena_bytes, own_bytes, output_bytes, constant_bytes;
+  const void* constants;
+  /* The file it was printed from. */
+  int64_t file_bytes, header_bytes;
+  uint64_t file_sample; /* etch_sample() of it */
+  int32_t n_states, n_decode_rows; /* states in all; steps of so many rows decode, larger ones prefill */
+  const etch_states* states;
+  void (*decode)(etch_worker* worker);
+  void (*prefill)(etch_worker* worker);
+} etch_model;
+
+/* A hash of a file's header and of 64 pieces of 4 KiB spread evenly over all of it. */
+uint64_t etch_sample(const uint8_t* file, int64_t bytes, int64_t header_bytes);
+
+/* A printed model at work: what the functions of model.h do. An engine has a model's file, threads and scratch and runs one
+ * step at a time; a text has the keys and values of one sequence. Their memory is the caller's: so many bytes, aligned to
+ * 64, anonymous pages at best (most of a text's are touched only as it grows). Nothing else is allocated but the threads. */
+typedef struct etch_engine etch_engine;
+typedef struct etch_text etch_text;
+
+enum etch_status {
+  ETCH_OK,
+  ETCH_USAGE,      /* an argument is out of its range */
+  ETCH_NO_FILE,    /* the file cannot be opened or mapped */
+  ETCH_OTHER_FILE, /* it is not the file that the model was printed from */
+  ETCH_NO_THREADS, /* they cannot be started */
+  ETCH_NO_ISA,     /* there is no such instruction set, or this processor lacks it */
+  ETCH_NO_TOKEN,   /* the model has no such token */
+  ETCH_FULL,       /* the text has no room for so many tokens */
+  ETCH_NOT_FINITE, /* a value was infinite or not a number; the text is as before the step */
+  ETCH_STATUS_COUNT
+};
+const char* etch_status_text(int32_t status);
+
+int64_t etch_engine_bytes(const etch_model* model, int32_t n_threads); /* 0: that is no number of threads */
+/* isa: "avx2" ...; null: the best there is. Either way of giving the file keeps it unchanged. */
+int32_t etch_engine_open(const etch_model* model, etch_engine** engine, void* memory, const char* path,
+                         int32_t n_threads, const char* isa);
+int32_t etch_engine_start(const etch_model* model, etch_engine** engine, void* memory, const void* file,
+                          int64_t bytes, int32_t n_threads, const char* isa);
+void etch_engine_stop(etch_engine* engine);
+/* A step of any rows of any sequences, whose states are the caller's own. */
+int32_t etch_engine_run(etch_engine* engine, const etch_step* step);
+const float* etch_engine_logits(const etch_engine* engine); /* [n_outputs, n_vocab] of the last step, or null */
+
+int64_t etch_text_bytes(const etch_model* model, int64_t n_positions); /* 0: the context is smaller */
+int32_t etch_text_begin(const etch_engine* engine, etch_text** text, void* memory, int64_t n_positions);
+/* Appends tokens; *logits (if asked for) are those behind the last one, good until the engine's next step. */
+int32_t etch_text_append(etch_engine* engine, etch_text* text, const int32_t* tokens, int32_t n_tokens,
+                         const float** logits);
+int64_t etch_text_length(const etch_text* text);
+/* Goes back to its first n positions; ETCH_USAGE where what a window has let go of would be seen again. */
+int32_t etch_text_truncate(etch_text* text, int64_t n_positions);
 
 #ifdef __cplusplus
 }

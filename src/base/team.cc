@@ -7,23 +7,22 @@
 // line transfer each way (about 50 ns between two cores of a cluster). Whoever has waited too long
 // announces itself in `sleepers` and sleeps on `wake`; whoever raises an e looks at `sleepers`
 // behind it. Both sides use sequentially consistent operations, so one of them sees the other.
+//
+// This file also goes into the libraries of printed models, which have no runtime of C++: it takes
+// its memory with malloc's family and sleeps by the system's own call.
 #include "base/team.h"
 
 #include <pthread.h>
+#include <time.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
-#include <fstream>
-#include <memory>
 #include <new>
-#include <set>
-#include <sstream>
-#include <string>
-#include <vector>
 
 #if defined(__linux__)
-#include <sched.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -33,7 +32,29 @@
 
 namespace {
 
-constexpr auto kSpin = std::chrono::microseconds(30);
+constexpr int64_t kSpinNanoseconds = 30'000;
+
+int64_t nanoseconds() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+// Sleeps until somebody wakes those who sleep on `word`, unless it is no longer `seen`.
+void sleep_on(std::atomic<uint32_t>& word, uint32_t seen) {
+#if defined(__linux__)
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+#else
+  word.wait(seen);
+#endif
+}
+void wake_all(std::atomic<uint32_t>& word) {
+#if defined(__linux__)
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
+#else
+  word.notify_all();
+#endif
+}
 
 void relax() {
 #if defined(__x86_64__)
@@ -74,20 +95,20 @@ class Bell {
   template <class Ready>
   void wait(Ready ready) {
     if (ready()) return;
-    auto deadline = std::chrono::steady_clock::time_point::max();
+    int64_t deadline = INT64_MAX;
     for (int turn = 0;; ++turn) {
       relax();
       if (ready()) return;
       if (turn % 64 != 63) continue;
-      const auto now = std::chrono::steady_clock::now();
-      if (turn == 63) deadline = now + kSpin;
+      const int64_t now = nanoseconds();
+      if (turn == 63) deadline = now + kSpinNanoseconds;
       if (now >= deadline) break;
     }
     sleepers_.fetch_add(1);
     for (;;) {
       const uint32_t seen = wake_.load();
       if (ready()) break;
-      wake_.wait(seen);
+      sleep_on(wake_, seen);
     }
     sleepers_.fetch_sub(1);
   }
@@ -95,7 +116,7 @@ class Bell {
   void ring() {
     if (sleepers_.load() == 0) return;
     wake_.fetch_add(1);
-    wake_.notify_all();
+    wake_all(wake_);
   }
 
  private:
@@ -115,9 +136,10 @@ struct etch_team {
   };
 
   int32_t n_threads = 0;
-  std::unique_ptr<Flag[]> flags;
-  std::vector<pthread_t> threads;  // 1 .. n_threads - 1
-  std::vector<Start> starts;
+  int32_t n_started = 0;  // threads 1 .. n_started run
+  Flag* flags = nullptr;
+  pthread_t* threads = nullptr;
+  Start* starts = nullptr;
   alignas(128) std::atomic<uint32_t> job{0};  // raised for each run
   void (*f)(void*, int32_t) = nullptr;        // null: leave
   void* context = nullptr;
@@ -150,37 +172,63 @@ struct etch_team {
   }
 };
 
+namespace {
+
+// n default-made objects, or null.
+template <class T>
+T* make(size_t n) {
+  const size_t bytes =
+      (n * sizeof(T) + alignof(etch_team) - 1) / alignof(etch_team) * alignof(etch_team);
+  void* const memory = std::aligned_alloc(alignof(etch_team), bytes);
+  if (memory == nullptr) return nullptr;
+  for (size_t i = 0; i < n; ++i) new (static_cast<T*>(memory) + i) T();
+  return static_cast<T*>(memory);
+}
+
+void free_team(etch_team* team) {
+  std::free(team->flags);
+  std::free(team->threads);
+  std::free(team->starts);
+  std::free(team);
+}
+
+void* start_thread(void* start) {
+  const auto* const begun = static_cast<etch_team::Start*>(start);
+  begun->team->work(begun->index);
+  return nullptr;
+}
+
+}  // namespace
+
 etch_team* etch_team_create(int32_t n_threads) {
   if (n_threads < 1) return nullptr;
-  std::unique_ptr<etch_team> team(new (std::nothrow) etch_team);
+  auto* const team = make<etch_team>(1);
   if (team == nullptr) return nullptr;
-  team->flags.reset(new (std::nothrow) etch_team::Flag[static_cast<size_t>(n_threads)]);
-  if (team->flags == nullptr) return nullptr;
-  team->starts.resize(static_cast<size_t>(n_threads));
+  const auto n = static_cast<size_t>(n_threads);
   team->n_threads = n_threads;
+  team->flags = make<etch_team::Flag>(n);
+  team->threads = make<pthread_t>(n);
+  team->starts = make<etch_team::Start>(n);
+  if (team->flags == nullptr || team->threads == nullptr || team->starts == nullptr) {
+    free_team(team);
+    return nullptr;
+  }
   for (int32_t i = 1; i < n_threads; ++i) {
-    etch_team::Start& start = team->starts[static_cast<size_t>(i)];
-    start = {team.get(), i};
-    const auto run = [](void* s) -> void* {
-      const auto* const begun = static_cast<etch_team::Start*>(s);
-      begun->team->work(begun->index);
-      return nullptr;
-    };
-    pthread_t id;
-    if (pthread_create(&id, nullptr, run, &start) != 0) {
-      etch_team_destroy(team.release());
+    team->starts[i] = {team, i};
+    if (pthread_create(&team->threads[i], nullptr, start_thread, &team->starts[i]) != 0) {
+      etch_team_destroy(team);
       return nullptr;
     }
-    team->threads.push_back(id);
+    team->n_started = i;
   }
-  return team.release();
+  return team;
 }
 
 void etch_team_destroy(etch_team* team) {
   if (team == nullptr) return;
   team->begin(nullptr, nullptr);
-  for (const pthread_t id : team->threads) pthread_join(id, nullptr);
-  delete team;
+  for (int32_t i = 1; i <= team->n_started; ++i) pthread_join(team->threads[i], nullptr);
+  free_team(team);
 }
 
 int32_t etch_team_threads(const etch_team* team) { return team->n_threads; }
@@ -193,92 +241,3 @@ void etch_team_run(etch_team* team, void (*f)(void* context, int32_t thread), vo
 }
 
 void etch_team_barrier(etch_team* team, int32_t thread) { team->barrier(thread); }
-
-namespace etch {
-namespace {
-
-std::string first_line(const std::string& path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  return line;
-}
-
-// "max 100000" or "200000 100000" of version 2; quota and period of version 1.
-double quota_of(const std::string& quota, const std::string& period) {
-  const double q = std::strtod(quota.c_str(), nullptr);
-  const double p = std::strtod(period.c_str(), nullptr);
-  return q > 0 && p > 0 ? q / p : 0;
-}
-
-double tightest(double a, double b) { return a > 0 && (b <= 0 || a < b) ? a : b; }
-
-}  // namespace
-
-double cgroup_cpus(const std::string& root) {
-  double cpus = 0;
-  std::ifstream groups(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    // hierarchy:controllers:path
-    const size_t first = line.find(':');
-    const size_t second = line.find(':', first == std::string::npos ? first : first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    const bool v2 = controllers == ",,";
-    if (!v2 && controllers.find(",cpu,") == std::string::npos) continue;
-    const std::string mount = root + (v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu");
-    for (std::string path = line.substr(second + 1);;) {
-      const std::string folder = mount + path;
-      if (v2) {
-        std::istringstream fields(first_line(folder + "/cpu.max"));
-        std::string quota, period;
-        fields >> quota >> period;
-        cpus = tightest(quota_of(quota, period), cpus);
-      } else {
-        cpus = tightest(quota_of(first_line(folder + "/cpu.cfs_quota_us"),
-                                 first_line(folder + "/cpu.cfs_period_us")),
-                        cpus);
-      }
-      const size_t slash = path.rfind('/');
-      if (path == "/" || slash == std::string::npos) break;
-      path.erase(slash);
-    }
-  }
-  return cpus;
-}
-
-int32_t physical_cores(const std::string& root, const uint64_t* cpus, int32_t n_words) {
-  std::set<std::string> cores;
-  for (int32_t cpu = 0; cpu < 64 * n_words; ++cpu) {
-    if ((cpus[cpu / 64] >> (cpu % 64) & 1) == 0) continue;
-    const std::string topology =
-        root + "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/";
-    const std::string core = first_line(topology + "core_id");
-    // A machine that does not tell: every CPU is a core.
-    cores.insert(core.empty() ? "cpu " + std::to_string(cpu)
-                              : first_line(topology + "physical_package_id") + " " + core);
-  }
-  return static_cast<int32_t>(cores.size());
-}
-
-int32_t usable_threads() {
-  int32_t cores = 1;
-#if defined(__linux__)
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) {
-    uint64_t words[CPU_SETSIZE / 64] = {};
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-      if (CPU_ISSET(cpu, &set)) words[cpu / 64] |= uint64_t{1} << (cpu % 64);
-    cores = physical_cores("", words, CPU_SETSIZE / 64);
-  }
-#endif
-  const double quota = cgroup_cpus("");
-  if (quota > 0 && quota < cores) {
-    cores = static_cast<int32_t>(quota);
-    if (cores < quota) ++cores;
-  }
-  return cores < 1 ? 1 : cores;
-}
-
-}  // namespace etch

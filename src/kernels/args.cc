@@ -9,12 +9,18 @@ namespace etch {
 namespace {
 
 using Type = ArgField::Type;
-#define P(s, f) {#f, Type::pointer, offsetof(s, f)}
-#define L(s, f) {#f, Type::i64, offsetof(s, f)}
-#define I(s, f) {#f, Type::i32, offsetof(s, f)}
-#define F(s, f) {#f, Type::f32, offsetof(s, f)}
-#define O(s, f) {#f, Type::rows_of, offsetof(s, f)}
-#define N(s, f) {#f, Type::call, offsetof(s, f)}
+#define P(s, f) \
+  { #f, Type::pointer, offsetof(s, f) }
+#define L(s, f) \
+  { #f, Type::i64, offsetof(s, f) }
+#define I(s, f) \
+  { #f, Type::i32, offsetof(s, f) }
+#define F(s, f) \
+  { #f, Type::f32, offsetof(s, f) }
+#define O(s, f) \
+  { #f, Type::rows_of, offsetof(s, f) }
+#define N(s, f) \
+  { #f, Type::call, offsetof(s, f) }
 #define V(s, f) P(s, f.at), L(s, f.row_stride), L(s, f.inner_stride)
 #define R(s) O(s, rows.of), I(s, rows.per)
 #define S4(s, f) L(s, f[0]), L(s, f[1]), L(s, f[2]), L(s, f[3])

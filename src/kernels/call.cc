@@ -17,3 +17,29 @@ void etch_call(const etch_kernel* kernel, etch_isa isa, const void* args, etch_t
     first = end;
   }
 }
+
+void etch_share(etch_worker* worker, const etch_kernel* kernel, const void* args) {
+  etch_call(kernel, worker->isa, args, &worker->thread);
+  ++worker->thread.call;
+}
+
+// A call that is not shared out is, to its kernel, a call on a team of one.
+void etch_repeat(etch_worker* worker, const etch_kernel* kernel, const void* args) {
+  etch_thread alone = worker->thread;
+  alone.index = 0;
+  alone.count = 1;
+  etch_call(kernel, worker->isa, args, &alone);
+  ++worker->thread.call;
+}
+
+void etch_alone(etch_worker* worker, const etch_kernel* kernel, const void* args) {
+  if (worker->thread.index != 0) {
+    ++worker->thread.call;
+    return;
+  }
+  etch_repeat(worker, kernel, args);
+}
+
+void etch_meet(etch_worker* worker) {
+  etch_team_barrier(worker->thread.team, worker->thread.index);
+}

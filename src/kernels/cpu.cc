@@ -44,3 +44,9 @@ std::optional<etch_isa> isa_of_name(std::string_view name) {
 }
 
 }  // namespace etch
+
+etch_isa etch_best_isa() { return etch::best_isa(); }
+int32_t etch_has_isa(etch_isa isa) {
+  return isa >= ETCH_SCALAR && isa < ETCH_ISA_COUNT && etch::cpu_has(isa) ? 1 : 0;
+}
+const char* etch_isa_name(etch_isa isa) { return etch::kNames[isa].data(); }

@@ -1,19 +1,7 @@
 // The table of kernels, from kernels.def.
 #include <iterator>
 
-#include "kernels/describe.h"
-#include "kernels/describe_floats.h"
-#include "kernels/kernel.h"
-
-#if defined(__x86_64__)
-#define ETCH_FOR_EVERY_ISA(X, name) \
-  X(name, scalar) X(name, avx2) X(name, avx512) X(name, avx512_vnni)
-// Without integer dots: avx512_vnni takes avx512's.
-#define ETCH_FOR_FLOATS(X, name) X(name, scalar) X(name, avx2) X(name, avx512) X(name, avx512)
-#else
-#define ETCH_FOR_EVERY_ISA(X, name) X(name, scalar)
-#define ETCH_FOR_FLOATS(X, name) X(name, scalar)
-#endif
+#include "kernels/entry.h"
 
 extern "C" {
 #define DECLARE(name, isa) \
@@ -27,20 +15,9 @@ extern "C" {
 }
 
 namespace etch {
-namespace {
-
-etch_kernel named(etch_kernel kernel, std::string_view name,
-                  std::initializer_list<etch_kernel_fn> functions) {
-  kernel.name = name;
-  int isa = 0;
-  for (const etch_kernel_fn f : functions) kernel.fn[isa++] = f;
-  return kernel;
-}
-
-}  // namespace
 
 std::span<const etch_kernel> all_kernels() {
-  static const etch_kernel kernels[] = {
+  static constexpr etch_kernel kernels[] = {
 #define FUNCTION(name, isa) etch_k_##name##_##isa,
 #define KERNEL(name, headers, function, ...) \
   named(__VA_ARGS__, #name, {ETCH_FOR_EVERY_ISA(FUNCTION, name)}),
