@@ -8,6 +8,7 @@
 #include "session/batch.h"
 #include "session/executor.h"
 #include "session/kv_pool.h"
+#include "session/library.h"
 #include "session/sequence.h"
 
 namespace etch {
@@ -50,6 +51,7 @@ struct Session::Impl {
   KvPool pool;
   std::vector<std::unique_ptr<Sequence>> sequences;  // by id; null: removed
   std::optional<Batch> batch;
+  std::shared_ptr<const Library> library;  // where the program's code is
   std::unique_ptr<Program> program;
   volatile int32_t stop =
       0;  // read by kernels; an int store is atomic on every machine etch runs on
@@ -90,6 +92,10 @@ Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<const Lowered> 
   const int32_t n_threads = planned_threads(options);
   impl->lowered = std::move(lowered);
   impl->isa = ETCH_TRY(isa_of(options));
+  impl->library = options.library;
+  if (impl->library) ETCH_TRY(impl->library->check(*impl->lowered));
+  if (impl->library && options.guard)
+    return fail(ErrorKind::usage, "--guard is for the executor; a library's buffers lie close");
   impl->memory = plan_memory(*impl->lowered, options);
   impl->arena = ETCH_TRY(Arena::create(*impl->lowered, file, n_threads, options.guard));
   impl->pool = ETCH_TRY(KvPool::create(*impl->lowered, options.kv_budget_bytes));
@@ -98,8 +104,12 @@ Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<const Lowered> 
   if (!impl->team) return fail(ErrorKind::resources, "cannot start {} threads", n_threads);
   std::unique_ptr<Session> session(new Session(std::move(impl)));
   Impl& self = *session->impl_;
-  self.program = std::make_unique<Executor>(*self.lowered, self.arena, self.team.get(), self.isa,
-                                            options.guard, self.on_call);
+  if (self.library) {
+    self.program = make_program(*self.library, self.arena, file.data(), self.team.get(), self.isa);
+  } else {
+    self.program = std::make_unique<Executor>(*self.lowered, self.arena, self.team.get(), self.isa,
+                                              options.guard, self.on_call);
+  }
   return session;
 }
 

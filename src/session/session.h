@@ -18,6 +18,8 @@
 
 namespace etch {
 
+class Library;  // a compiled model (library.h)
+
 using SequenceId = int32_t;
 
 // Rows of one step. Rows of one sequence stand together, positions ascending from its length.
@@ -32,6 +34,7 @@ struct SessionOptions {
   int32_t n_threads = 0;        // 0: what the process may really use
   std::optional<etch_isa> isa;  // none: the best of this machine
   bool guard = false;  // red zones, NaN in dead buffers, names the call that wrote elsewhere
+  std::shared_ptr<const Library> library;  // runs the calls; null: the executor does
   int64_t kv_budget_bytes = 0;  // 0: pages for one sequence of n_ctx; pages are touched on use
 };
 
