@@ -320,8 +320,8 @@ void etch_alone(etch_worker* worker, const etch_kernel* kernel, const void* args
 /* Waits for the other threads: what they wrote may be read, what they read may be written. */
 void etch_meet(etch_worker* worker);
 
-/* The matrix that is multiplied by next: its first rows are fetched meanwhile. */
-#define ETCH_NEXT(...) (&(const struct etch_matmul){__VA_ARGS__})
+/* Names the matrix that is multiplied by next: its first rows are fetched meanwhile. */
+#define ETCH_NEXT(name, ...) const struct etch_matmul name = {__VA_ARGS__}
 
 /* What a model keeps of a text between steps. A cache has a page for every 128 positions; a memory is one piece. */
 enum etch_state_kind { ETCH_CACHE, ETCH_MEMORY };

@@ -10,7 +10,18 @@
 namespace etch {
 namespace {
 
-bool is_open(const Place& p) { return p.space == Space::file || p.space == Space::constants; }
+// A tensor, a constant, or which of several rotary tables: the same operation in every layer.
+bool is_open(const Place& p, std::string_view field) {
+  return p.space == Space::file || p.space == Space::constants ||
+         (field == "table" && p.space != Space::none);
+}
+bool is_open_number(std::string_view field) {
+  return field == "state" || field == "window" || field == "chunk";
+}
+int64_t number_of(const Arg& arg) {
+  const auto* l = std::get_if<int64_t>(&arg);
+  return l ? *l : std::get<int32_t>(arg);
+}
 
 // The calls of a segment with everything left open that a table can hold.
 std::string open_text(const CallList& list, const Segment& s) {
@@ -23,12 +34,12 @@ std::string open_text(const CallList& list, const Segment& s) {
     for (size_t i = 0; i < call.args.size(); ++i) {
       text += ' ';
       if (const Place* p = std::get_if<Place>(&call.args[i])) {
-        text += is_open(*p) ? std::string(name(p->space))
-                            : fmt::format("{}:{}", name(p->space), p->offset);
-      } else if (const auto* l = std::get_if<int64_t>(&call.args[i])) {
-        text += fmt::format("{}", *l);
-      } else if (const auto* n = std::get_if<int32_t>(&call.args[i])) {
-        text += args.fields[i].name == "state" ? "state" : fmt::format("{}", *n);
+        text += is_open(*p, args.fields[i].name) ? std::string(name(p->space))
+                                                 : fmt::format("{}:{}", name(p->space), p->offset);
+      } else if (std::holds_alternative<int64_t>(call.args[i]) ||
+                 std::holds_alternative<int32_t>(call.args[i])) {
+        text +=
+            is_open_number(args.fields[i].name) ? "?" : fmt::format("{}", number_of(call.args[i]));
       } else if (const auto* f = std::get_if<float>(&call.args[i])) {
         text += fmt::format("{}", *f);
       } else {
@@ -89,6 +100,7 @@ class Folder {
       }
       list.segments.back().last = i + 1;
     }
+    list.row_count = row;
     return list;
   }
 
@@ -105,10 +117,17 @@ class Folder {
       }
       list.kinds[static_cast<size_t>(s.kind)].rows.push_back(s.row);
     }
+    // The last layer often is a kind of its own: of its rows only those that want outputs go on.
+    const bool has_last = list.kinds.size() > 1 && list.kinds.back().rows.size() == 1 &&
+                          list.kinds.back().rows[0] == list.row_count - 1;
+    const size_t n_others = list.kinds.size() - (has_last ? 1 : 0);
     for (size_t k = 0; k < list.kinds.size(); ++k) {
       LayerFunction& kind = list.kinds[k];
-      kind.name = list.name + "_layer";
-      if (list.kinds.size() > 1) kind.name += fmt::format("_{}", k);
+      kind.name = k == n_others ? list.name + "_last_layer"
+                  : n_others > 1
+                      ? fmt::format("{}_layer_{}", list.name, static_cast<char>('a' + k % 26))
+                      : list.name + "_layer";
+      if (k >= 26 && k != n_others) kind.name += fmt::format("{}", k / 26);
     }
   }
 
@@ -128,20 +147,21 @@ class Folder {
       };
       for (int32_t i = 0; i < std::ssize(call.args); ++i) {
         const auto a = static_cast<size_t>(i);
-        if (const Place* p = std::get_if<Place>(&call.args[a]); p && is_open(*p)) {
+        if (const Place* p = std::get_if<Place>(&call.args[a]);
+            p && is_open(*p, args.fields[a].name)) {
           const CodeOptions::Tensor* t =
               p->space == Space::file ? names_.tensor_at(p->offset) : nullptr;
           open(kind, {c, i}, t ? identifier(t->part) : identifier(args.fields[a].name), false,
                t != nullptr && t->layer >= 0,
                [&](int32_t row) { return std::get<Place>(same(row).args[a]).offset; });
-        } else if (args.fields[a].name == "state") {
-          const int32_t state = std::get<int32_t>(call.args[a]);
-          const bool real =
-              state >= 0 && state < std::ssize(lowered_.states) && touches_state(call);
-          const std::string name =
-              real ? lowered_.states[static_cast<size_t>(state)].name : "state";
-          open(kind, {c, i}, identifier(name.substr(0, name.find('['))), true, real,
-               [&](int32_t row) { return int64_t{std::get<int32_t>(same(row).args[a])}; });
+        } else if (is_open_number(args.fields[a].name)) {
+          const auto value_of = [&](int32_t row) { return number_of(same(row).args[a]); };
+          const int64_t value = number_of(call.args[a]);
+          const bool is_state = args.fields[a].name == "state" && touches_state(call);
+          std::string called(args.fields[a].name);
+          if (is_state) called = lowered_.states.at(static_cast<size_t>(value)).name;
+          open(kind, {c, i}, identifier(called.substr(0, called.find('['))), true, is_state,
+               value_of);
         }
       }
       const int32_t next = next_of(call);
@@ -219,9 +239,15 @@ class Folder {
     return static_cast<int32_t>(it - out_.columns.begin());
   }
 
-  // Where kinds alternate, a column says which one a layer is.
+  // Where kinds alternate more often than is told by a few loops, a column says which one a layer
+  // is.
   void tell_kinds_apart(FoldedList& list) {
-    if (list.kinds.size() < 2) return;
+    int32_t runs = 0, before = -1;
+    for (const Segment& s : list.segments) {
+      if (s.layer >= 0 && s.kind != before) ++runs;
+      before = s.kind;
+    }
+    if (runs <= kMostLoops) return;
     std::vector<int32_t> rows;
     std::vector<int64_t> kinds;
     for (const Segment& s : list.segments) {

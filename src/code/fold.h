@@ -24,8 +24,10 @@ struct Segment {
   int32_t first = 0, last = 0;  // calls first .. last - 1
 };
 
-// A number of a call that differs from layer to layer: argument `arg` of call `call` of the
+// Something in a call that differs from layer to layer: argument `arg` of call `call` of the
 // segment. Arguments past the fields of the call are those of the matrix that is fetched ahead.
+constexpr int32_t kMostLoops = 4;  // over layers, before a column tells their kinds
+
 enum NextField { kNextWeight, kNextGate, kNextRows, kNextRowBytes, kNextFields };
 struct OpenArg {
   int32_t call = 0, arg = 0;
@@ -44,6 +46,7 @@ struct FoldedList {
   std::string name;  // "decode"
   std::vector<Segment> segments;
   std::vector<LayerFunction> kinds;
+  int32_t row_count = 0;
   int32_t kind_column = -1;  // where kinds alternate: which column tells them apart
 };
 

@@ -12,68 +12,50 @@ size_t width(std::string_view text) {
   }));
 }
 
-// Writes `item` from `column` on; `behind` columns must stay free after it. Gives the new column.
-size_t put(const Item& item, size_t column, size_t behind, std::string& out) {
-  if (!item.is_call || column + width(item.flat()) + behind <= kColumns) {
-    out += item.flat();
-    return column + width(item.flat());
-  }
-  out += item.text + "(";
-  column += width(item.text) + 1;
-  const size_t first = column;
-  for (size_t i = 0; i < item.items.size(); ++i) {
-    const Item& next = item.items[i];
-    const bool last = i + 1 == item.items.size();
-    const size_t after = last ? behind + 1 : 1;  // ")..." or ","
-    if (i > 0) {
-      if (column + 1 + width(next.flat()) + after <= kColumns) {
-        out += ' ';
-        ++column;
-      } else {
-        out += '\n' + std::string(first, ' ');
-        column = first;
-      }
-    }
-    column = put(next, column, after, out);
-    out += last ? ')' : ',';
-    ++column;
-  }
-  return column;
-}
-
 }  // namespace
 
-std::string Item::flat() const {
-  if (!is_call) return text;
-  std::string all = text + "(";
-  for (size_t i = 0; i < items.size(); ++i) all += (i == 0 ? "" : ", ") + items[i].flat();
-  return all + ")";
-}
-
-std::string lay_out_call(const Item& call, size_t indent, std::string_view end) {
-  std::string out(indent, ' ');
-  put(call, indent, width(end), out);
+std::string lay_out_call(const CallText& call, size_t indent, std::string_view end) {
+  std::string out = std::string(indent, ' ') + call.name + "(";
+  const size_t first = indent + width(call.name) + 1;
+  size_t column = first;
+  for (size_t i = 0; i < call.arguments.size(); ++i) {
+    const std::string& next = call.arguments[i];
+    const bool last = i + 1 == call.arguments.size();
+    const size_t after = last ? 1 + width(end) : 1;  // ")..." or ","
+    if (i > 0 && column + 1 + width(next) + after <= kColumns) {
+      out += ' ';
+      ++column;
+    } else if (i > 0) {
+      out += '\n' + std::string(first, ' ');
+      column = first;
+    }
+    out += next + (last ? ")" : ",");
+    column += width(next) + 1;
+  }
   return out + std::string(end) + "\n";
 }
 
 std::string lay_out_comment(std::string_view text, size_t indent, size_t hang) {
   std::string out;
   std::string line = std::string(indent, ' ') + "//";
+  size_t spaces = 1;  // before the next word
   bool first_word = true;
   while (!text.empty()) {
-    const size_t space = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, space);
-    text.remove_prefix(std::min(space + 1, text.size()));
-    if (word.empty()) {  // two spaces stay two
-      line += ' ';
+    const size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (word.empty()) {
+      ++spaces;
       continue;
     }
-    if (!first_word && width(line) + 1 + width(word) > kColumns) {
+    if (!first_word && width(line) + spaces + width(word) > kColumns) {
       out += line + "\n";
       line = std::string(indent, ' ') + "//" + std::string(hang, ' ');
+      spaces = 1;
     }
-    line += ' ';
+    line += std::string(spaces, ' ');
     line += word;
+    spaces = 1;
     first_word = false;
   }
   return out + line + "\n";

@@ -10,15 +10,12 @@ namespace etch {
 
 constexpr size_t kColumns = 100;
 
-// "NAME(a, b, ...)" with as many arguments on a line as fit, the others below the first. An
-// argument may itself be such a call.
-struct Item {
-  std::string text;         // of a plain argument; before the parenthesis of a nested call
-  std::vector<Item> items;  // of a nested call
-  bool is_call = false;
-  std::string flat() const;
+// "NAME(a, b, ...)" with as many arguments on a line as fit, the others below the first.
+struct CallText {
+  std::string name;
+  std::vector<std::string> arguments;
 };
-std::string lay_out_call(const Item& call, size_t indent, std::string_view end);
+std::string lay_out_call(const CallText& call, size_t indent, std::string_view end);
 
 // A comment of whole words, "// " before every line; lines after the first are `hang` deeper.
 std::string lay_out_comment(std::string_view text, size_t indent, size_t hang = 0);

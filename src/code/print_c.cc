@@ -159,14 +159,14 @@ class Printer {
     std::vector<size_t> widths;
     std::string head = "    //";
     for (const Column* c : ordered) {
-      size_t w = c->name.size();
+      size_t w = c->name.size() + (c == ordered.front() ? 1 : 0);
       for (const int64_t v : c->values) w = std::max(w, fmt::format("{}", v).size());
       widths.push_back(w);
-      head += fmt::format("{:>{}}", c->name, w + (ordered.front() == c ? 0 : 2));
+      head += fmt::format("{:>{}}", c->name, ordered.front() == c ? w - 1 : w + 2);
     }
     out += head + "\n";
     for (size_t r = 0; r < folded_.layers.size(); ++r) {
-      out += "    { ";
+      out += "    {";
       for (size_t i = 0; i < ordered.size(); ++i)
         out += fmt::format("{}{:>{}}", i == 0 ? "" : ", ", ordered[i]->values[r], widths[i]);
       out += "},\n";
@@ -187,9 +187,9 @@ class Printer {
     if (!uses_constants_) return out;
     out += print_constants();
     return out +
-           "static const void* constant(const etch_worker* w, int64_t offset) {\n"
-           "  return w->constants + offset;\n"
-           "}\n\n";
+           "static const void* constant(const etch_worker* w, int64_t offset) { return "
+           "w->constants + "
+           "offset; }\n\n";
   }
 
   std::string print_constants() const {
@@ -210,39 +210,35 @@ class Printer {
   }
 
   std::string print_list(const FoldedList& list) {
-    CallPrinter calls(lowered_, folded_, list, names_);
-    std::string out;
-    // Calls outside of layers are printed in order, so that wires are known where they are read.
-    std::string body;
-    std::vector<bool> is_printed(list.kinds.size());
-    std::vector<bool> takes_row(list.kinds.size());
+    // What stands outside of layers is printed by a printer of its own: its buffers are those of
+    // the function around the loops.
+    CallPrinter around(lowered_, folded_, list, names_), layers(lowered_, folded_, list, names_);
+    std::string functions, body;
+    std::vector<bool> is_printed(list.kinds.size()), takes_row(list.kinds.size());
     for (size_t i = 0; i < list.segments.size();) {
       const Segment& s = list.segments[i];
       if (!body.empty()) body += "\n";
       if (s.layer < 0) {
-        body += calls.print(s.first, s.last, nullptr);
+        body += around.print(s.first, s.last, nullptr);
         ++i;
         continue;
       }
       size_t end = i;
-      while (end < list.segments.size() && list.segments[end].layer >= 0) ++end;
-      const std::string outside = calls.take_declarations();
-      body_declarations_ += outside;
-      for (size_t k = i; k < end; ++k) {
-        const auto kind = static_cast<size_t>(list.segments[k].kind);
+      for (; end < list.segments.size() && list.segments[end].layer >= 0; ++end) {
+        const auto kind = static_cast<size_t>(list.segments[end].kind);
         if (is_printed[kind]) continue;
         is_printed[kind] = true;
-        out += print_kind(calls, list.kinds[kind], takes_row, kind);
+        functions += print_kind(layers, list.kinds[kind], takes_row, kind);
       }
-      body += print_loop(list, i, end, takes_row);
+      body += print_loops(list, i, end, takes_row);
       i = end;
     }
-    body_declarations_ += calls.take_declarations();
-    globals_.insert(calls.globals().begin(), calls.globals().end());
-    uses_constants_ = uses_constants_ || calls.has_used_constants();
-    out += fmt::format("static void {}(etch_worker* w) {{\n{}\n{}}}\n\n", list.name,
-                       std::exchange(body_declarations_, {}), body);
-    return out;
+    for (const CallPrinter* p : {&around, &layers}) {
+      globals_.insert(p->globals().begin(), p->globals().end());
+      uses_constants_ = uses_constants_ || p->has_used_constants();
+    }
+    return functions + fmt::format("static void {}(etch_worker* w) {{\n{}\n{}}}\n\n", list.name,
+                                   around.take_declarations(), body);
   }
 
   std::string print_kind(CallPrinter& calls, const LayerFunction& kind,
@@ -263,28 +259,39 @@ class Printer {
                        declarations, body);
   }
 
-  std::string print_loop(const FoldedList& list, size_t first, size_t end,
-                         const std::vector<bool>& takes_row) const {
-    const auto call_of = [&](int32_t kind) {
+  // The layers of segments first .. end - 1: a loop for each run of a kind, or one with a switch.
+  std::string print_loops(const FoldedList& list, size_t first, size_t end,
+                          const std::vector<bool>& takes_row) const {
+    const auto call_of = [&](int32_t kind, std::string_view row) {
       const auto k = static_cast<size_t>(kind);
-      return fmt::format("{}(w{});", list.kinds[k].name, takes_row[k] ? ", l" : "");
+      return takes_row[k] ? fmt::format("{}(w, {});", list.kinds[k].name, row)
+                          : fmt::format("{}(w);", list.kinds[k].name);
     };
-    const int32_t from = list.segments[first].row, to = list.segments[end - 1].row + 1;
-    const bool all = from == 0 && to == std::ssize(folded_.layers);
-    std::string head = fmt::format("  for (int32_t l = {}; l < {}; ++l)", from,
-                                   all ? row_count() : fmt::format("{}", to));
-    const bool one =
-        std::all_of(list.segments.begin() + static_cast<std::ptrdiff_t>(first),
-                    list.segments.begin() + static_cast<std::ptrdiff_t>(end),
-                    [&](const Segment& s) { return s.kind == list.segments[first].kind; });
-    if (one) return head + " " + call_of(list.segments[first].kind) + "\n";
-    const Column& column = folded_.columns[static_cast<size_t>(list.kind_column)];
-    std::string out = head + fmt::format(" {{\n    switch ({}) {{\n",
-                                         column.is_row ? "l" : "layers[l]." + column.name);
-    for (size_t k = 0; k < list.kinds.size(); ++k)
-      out += fmt::format("      case {}:\n        {}\n        break;\n", k,
-                         call_of(static_cast<int32_t>(k)));
-    return out + "    }\n  }\n";
+    const auto head = [&](int32_t from, int32_t to) {
+      const bool all = to == std::ssize(folded_.layers);
+      return fmt::format("  for (int32_t l = {}; l < {}; ++l)", from,
+                         all ? row_count() : fmt::format("{}", to));
+    };
+    std::string out;
+    if (list.kind_column >= 0) {
+      const Column& column = folded_.columns[static_cast<size_t>(list.kind_column)];
+      out = head(list.segments[first].row, list.segments[end - 1].row + 1) +
+            fmt::format(" {{\n    switch ({}) {{\n",
+                        column.is_row ? "l" : "layers[l]." + column.name);
+      for (size_t k = 0; k < list.kinds.size(); ++k)
+        out += fmt::format("      case {}:\n        {}\n        break;\n", k,
+                           call_of(static_cast<int32_t>(k), "l"));
+      return out + "    }\n  }\n";
+    }
+    for (size_t i = first; i < end;) {
+      size_t last = i;
+      while (last + 1 < end && list.segments[last + 1].kind == list.segments[i].kind) ++last;
+      const int32_t from = list.segments[i].row, kind = list.segments[i].kind;
+      out += last == i ? "  " + call_of(kind, fmt::format("{}", from)) + "\n"
+                       : head(from, list.segments[last].row + 1) + " " + call_of(kind, "l") + "\n";
+      i = last + 1;
+    }
+    return out;
   }
 
   std::string print_states() const {
@@ -292,7 +299,7 @@ class Printer {
     std::string out =
         "// What a text keeps between steps: how many states of which kind, bytes of each, "
         "window.\n";
-    out += "static const etch_states states[] = {\n";
+    out += "static const etch_states states[] = {\n    // clang-format off\n";
     const auto text = [](const State& s) {
       const bool cache = s.kind == State::Kind::cache;
       const int64_t bytes = (cache ? s.page_bytes : s.bytes);
@@ -305,7 +312,7 @@ class Printer {
       out += fmt::format("    {{{}, {}}},\n", end - i, text(lowered_.states[i]));
       i = end;
     }
-    return out + "};\n\n";
+    return out + "    // clang-format on\n};\n\n";
   }
 
   std::string print_description() const {
@@ -396,7 +403,6 @@ EXPORT int32_t model_text_truncate(etch_text* text, int64_t n_positions) {
   Folded folded_;
   std::set<int64_t> globals_;
   bool uses_constants_ = false;
-  std::string body_declarations_;
 };
 
 }  // namespace

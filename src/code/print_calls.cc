@@ -167,7 +167,10 @@ std::string CallPrinter::rename(std::string_view what, int32_t layer) const {
     const std::string word(what.substr(i, end - i));
     const auto known = wires_.find(word);
     const bool number = std::isdigit(static_cast<unsigned char>(word[0])) != 0;
-    out += known != wires_.end() ? known->second : number ? word : without_number(word);
+    const bool is_operation = end < what.size() && what[end] == '(';
+    out += is_operation || number  ? word
+           : known != wires_.end() ? known->second
+                                   : without_number(word);
     i = end;
   }
   return out;
@@ -220,8 +223,10 @@ std::string CallPrinter::place(const Place& p, const LayerFunction* kind, OpenAr
     case Space::none:
     case Space::input:
       return "0";
-    default:
-      return local(p);
+    default: {
+      const std::string at = column(kind, arg);
+      return at.empty() ? local(p) : fmt::format("(void*)({} + {})", memory_of(p.space), at);
+    }
   }
 }
 
@@ -284,6 +289,7 @@ std::string CallPrinter::number(const Call& call, const LayerFunction* kind, Ope
   const Arg& value = call.args[field];
   if (const auto* x = std::get_if<float>(&value)) return *x == 0 ? "" : print_float(*x);
   if (const auto* l = std::get_if<int64_t>(&value)) {
+    if (std::string at = column(kind, arg); !at.empty()) return at;
     if (*l == 0) return "";
     const std::string named = length(call, f.name, *l);
     return named.empty() ? fmt::format("{}", *l) : named;
@@ -303,17 +309,23 @@ std::string CallPrinter::number(const Call& call, const LayerFunction* kind, Ope
   return named.empty() ? fmt::format("{}", n) : named;
 }
 
-// The matrix fetched ahead, as the last argument.
-void CallPrinter::ahead(const Call& call, const LayerFunction* kind, OpenArg arg, Item& item) {
+// Declares the matrix fetched ahead; gives its name, "" if there is none.
+std::string CallPrinter::ahead(const Call& call, const LayerFunction* kind, int32_t here,
+                               std::string& out) {
   const int32_t next = next_of(call);
-  if (next < 0) return;
+  if (next < 0) return "";
   const Call& other = list_.source->calls[static_cast<size_t>(next)];
-  Item nested = {.text = ".next = ETCH_NEXT", .items = {}, .is_call = true};
-  const auto add = [&](std::string text) {
-    nested.items.push_back({.text = std::move(text), .items = {}});
-  };
+  CallText item = {.name = "ETCH_NEXT", .arguments = {}};
+  const auto add = [&](std::string text) { item.arguments.push_back(std::move(text)); };
+  const auto* t = tensor_of(call);
+  std::string called = "after_" + (t ? identifier(t->part) : std::string("this"));
+  for (int i = 2; !declared_.insert(called).second; ++i) {
+    const std::string base = "after_" + (t ? identifier(t->part) : std::string("this"));
+    called = fmt::format("{}_{}", base, i);
+  }
+  add(called);
   const auto open = [&](NextField f) {
-    return column(kind, {arg.call, static_cast<int32_t>(call.args.size()) + f});
+    return column(kind, {here, static_cast<int32_t>(call.args.size()) + f});
   };
   // A product of the same layer is named as it is where it is called.
   const int32_t there = next - first_;
@@ -337,7 +349,8 @@ void CallPrinter::ahead(const Call& call, const LayerFunction* kind, OpenArg arg
   matrix("gate", kNextGate);
   size("n_out", kNextRows);
   size("row_bytes", kNextRowBytes);
-  item.items.push_back(std::move(nested));
+  out += lay_out_call(item, 2, ";");
+  return called;
 }
 
 void CallPrinter::learn_rows(const Call& call) {
@@ -431,10 +444,9 @@ std::string CallPrinter::print_comment(int32_t c, const LayerFunction* kind) con
 std::string CallPrinter::print_call(int32_t c, const LayerFunction* kind) {
   const Call& call = list_.source->calls[static_cast<size_t>(c)];
   const int32_t here = c - first_;
-  Item item = {.text = std::string(call_macro(call.split)), .items = {}, .is_call = true};
-  const auto add = [&](std::string text) {
-    item.items.push_back({.text = std::move(text), .items = {}});
-  };
+  std::string before;
+  CallText item = {.name = std::string(call_macro(call.split)), .arguments = {}};
+  const auto add = [&](std::string text) { item.arguments.push_back(std::move(text)); };
   add("w");
   add(std::string(call.kernel->name));
   const auto& fields = info(call.kernel->args).fields;
@@ -474,13 +486,14 @@ std::string CallPrinter::print_call(int32_t c, const LayerFunction* kind) {
       if (!empty) add(fmt::format(".{} = {{{}}}", field.substr(0, bracket), all));
       i += 3;
     } else if (fields[i].type == ArgField::Type::call) {
-      ahead(call, kind, {here, static_cast<int32_t>(i)}, item);
+      if (const std::string next = ahead(call, kind, here, before); !next.empty())
+        add(fmt::format(".{} = &{}", field, next));
     } else if (const std::string text = value(i); !text.empty()) {
       add(fmt::format(".{} = {}", field, text));
     }
   }
   learn_rows(call);
-  std::string out = print_comment(c, kind) + lay_out_call(item, 2, ";");
+  std::string out = print_comment(c, kind) + before + lay_out_call(item, 2, ";");
   if (call.barrier_after) out += "  etch_meet(w);\n";
   return out;
 }
@@ -501,10 +514,10 @@ std::string CallPrinter::take_declarations() {
       const Buffer& buffer = lowered_.buffers[static_cast<size_t>(b.place.buffer)];
       comment = std::string(name(buffer.representation));
       const auto grows = [&](int64_t bytes, std::string_view with) {
-        if (bytes != 0) comment += fmt::format(", {} bytes a {}", bytes, with);
+        if (bytes != 0) comment += fmt::format(", {} bytes {}", bytes, with);
       };
-      grows(buffer.size.per_row, "row");
-      grows(buffer.size.per_output, "row that wants outputs");
+      grows(buffer.size.per_row, "a row");
+      grows(buffer.size.per_output, "an output row");
       if (buffer.size.per_row == 0 && buffer.size.per_output == 0)
         comment += fmt::format(", {} bytes", buffer.bytes);
     }
@@ -513,6 +526,7 @@ std::string CallPrinter::take_declarations() {
          comment});
   }
   locals_.clear();
+  declared_.clear();
   return lay_out_lines(lines, 2);
 }
 

@@ -45,7 +45,7 @@ class CallPrinter {
   std::string print_comment(int32_t c, const LayerFunction* kind) const;
   std::string place(const Place& p, const LayerFunction* kind, OpenArg arg);
   std::string number(const Call& call, const LayerFunction* kind, OpenArg arg, size_t field);
-  void ahead(const Call& call, const LayerFunction* kind, OpenArg arg, Item& item);
+  std::string ahead(const Call& call, const LayerFunction* kind, int32_t here, std::string& out);
   std::string column(const LayerFunction* kind, OpenArg arg);
   std::string length(const Call& call, std::string_view field, int64_t value) const;
   std::string tensor_name(const CodeOptions::Tensor& t, const LayerFunction* kind) const;
@@ -65,6 +65,7 @@ class CallPrinter {
   std::map<std::string, std::string> wires_;    // buffer names -> names in C
   std::map<int32_t, std::string> row_lengths_;  // buffer -> how long its rows are, in dims
   std::vector<LocalBuffer> locals_;
+  std::set<std::string> declared_;  // matrices fetched ahead, in the function at work
   std::set<int64_t> globals_;
   bool used_table_ = false, used_row_ = false, used_constants_ = false;
 };

@@ -18,7 +18,8 @@ extern "C" {
 
 // The model at work: its file, threads, scratch. It runs one step at a time.
 typedef struct etch_engine model;
-// One text: how many positions are filled, their keys and values. Any number of texts share a model.
+// One text: how many positions are filled, their keys and values. Any number of texts share a
+// model.
 typedef struct etch_text model_text;
 
 // What every function that can fail returns; model_error() has the sentence for it.
@@ -36,8 +37,8 @@ enum model_status {
 const char* model_error(int32_t status);
 
 // Memory is yours: as many bytes as these say, aligned to 64, kept until model_stop() or the text's
-// end. Pages of mmap() or calloc() suit best: most of a text's are touched only as it grows. Nothing
-// else is allocated but the threads.
+// end. Pages of mmap() or calloc() suit best: most of a text's are touched only as it grows.
+// Nothing else is allocated but the threads.
 int64_t model_bytes(int32_t n_threads);         // 0: that is no number of threads
 int64_t model_text_bytes(int64_t n_positions);  // 0: the context is smaller
 
@@ -51,12 +52,13 @@ void model_stop(model* m);
 
 // A text of up to n_positions tokens.
 int32_t model_text_begin(model* m, model_text** text, void* memory, int64_t n_positions);
-// Appends tokens. *logits, if asked for, are the MODEL_N_VOCAB numbers behind the last of them; they
-// are good until the next step of the model.
+// Appends tokens. *logits, if asked for, are the MODEL_N_VOCAB numbers behind the last of them;
+// they are good until the next step of the model.
 int32_t model_text_append(model* m, model_text* text, const int32_t* tokens, int32_t n_tokens,
                           const float** logits);
 int64_t model_text_length(const model_text* text);
-// Goes back to the first n_positions tokens. MODEL_USAGE: a window has let go of what they would see.
+// Goes back to the first n_positions tokens. MODEL_USAGE: a window has let go of what they would
+// see.
 int32_t model_text_truncate(model_text* text, int64_t n_positions);
 
 // For who keeps keys and values in pages of their own, or runs several texts in one step: the steps

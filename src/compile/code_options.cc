@@ -91,7 +91,7 @@ Result<CodeOptions> code_options_of(const Compiled& compiled, std::string etch_v
   // first name is the tensor's own.
   std::stable_sort(options.tensors.begin(), options.tensors.end(),
                    [](const auto& a, const auto& b) { return a.offset < b.offset; });
-  const auto bytes = model.bytes();
+  const auto bytes = file.mapping->part_bytes(0);  // the mapping itself ends with a page
   options.file_bytes = static_cast<int64_t>(bytes.size());
   options.header_bytes = std::min(file.parts[0].data_offset, options.file_bytes);
   options.file_sample = etch_sample(bytes.data(), options.file_bytes, options.header_bytes);

@@ -33,24 +33,6 @@ std::span<const DTypeInfo> all_dtypes();
 const DTypeInfo& info(DType dtype);
 inline std::string_view name(DType dtype) { return info(dtype).name; }
 
-// The same where it must be known when it is compiled.
-constexpr int64_t block_elements(DType dtype) {
-  constexpr int64_t kElements[] = {
-#define X(enumerator, id, name, elements, bytes, state) elements,
-#include "dtypes/dtypes.def"
-#undef X
-  };
-  return kElements[static_cast<size_t>(dtype)];
-}
-constexpr bool is_plain(DType dtype) {
-  constexpr DTypeState kStates[] = {
-#define X(enumerator, id, name, elements, bytes, state) DTypeState::state,
-#include "dtypes/dtypes.def"
-#undef X
-  };
-  return kStates[static_cast<size_t>(dtype)] == DTypeState::plain;
-}
-
 std::optional<DType> dtype_of_id(uint32_t id);
 std::optional<DType> dtype_of_name(std::string_view name);  // any case
 // What an id that is no DType means, for messages: "Q4_2 (removed in May 2023)", "IQ4_K (of a

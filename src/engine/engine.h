@@ -34,6 +34,7 @@ struct Engine {
 Result<Compiled> compile_for(std::shared_ptr<const Model> model, const EngineOptions& options);
 
 Result<Engine> load_engine(const std::string& path, const EngineOptions& options);
+Result<Engine> load_engine(std::shared_ptr<const Model> model, const EngineOptions& options);
 
 // A conversation as the tokens of a prompt: rendered by the model's template, contents without
 // control tokens.

@@ -9,6 +9,24 @@
 
 namespace etch {
 
+// Of dtypes.def, where it must be known when this is compiled.
+constexpr int64_t block_elements(DType dtype) {
+  constexpr int64_t kElements[] = {
+#define X(enumerator, id, name, elements, bytes, state) elements,
+#include "dtypes/dtypes.def"
+#undef X
+  };
+  return kElements[static_cast<size_t>(dtype)];
+}
+constexpr bool is_plain(DType dtype) {
+  constexpr DTypeState kStates[] = {
+#define X(enumerator, id, name, elements, bytes, state) DTypeState::state,
+#include "dtypes/dtypes.def"
+#undef X
+  };
+  return kStates[static_cast<size_t>(dtype)] == DTypeState::plain;
+}
+
 // Rows a call works on.
 inline int64_t count_rows(const etch_rows& rows, const etch_thread* thread) {
   switch (rows.of) {

@@ -8,6 +8,7 @@
 #include "cli/bench_matmul.h"
 #include "cli/engine_options.h"
 #include "cli/interrupt.h"
+#include "cli/load_model.h"
 #include "cli/parser.h"
 #include "cli/render.h"
 #include "cli/verb.h"
@@ -18,7 +19,7 @@ namespace etch::cli {
 namespace {
 
 struct Flags {
-  std::string model;
+  ModelFlags model;
   EngineFlags engine;
   MatmulFlags matmul;
   int64_t prompt = 512, generate = 128, repetitions = 5;
@@ -154,7 +155,7 @@ Result<int> run_model(const Flags& flags) {
   const int64_t longest = std::max(flags.prompt, flags.generate);
   if (options.compile.limits.n_ctx == 0 && longest > kDefaultContext)
     options.compile.limits.n_ctx = longest;
-  const Engine engine = ETCH_TRY(load_engine(flags.model, options).context(flags.model));
+  const Engine engine = ETCH_TRY(load_model(flags.model, flags.engine, options));
   for (const std::string& w : engine.warnings) print_warning(w);
   const Lowered& lowered = *engine.compiled.lowered;
   const Work work = work_of(lowered.decode);
@@ -215,8 +216,7 @@ Action setup_bench(Parser& parser) {
       "  etch bench matmul --type Q8_0 --rows 1024 --cols 1024 --batch 1024,1");
   auto flags = std::make_shared<Flags>();
   MatmulFlags& m = flags->matmul;
-  parser.text("model", flags->model, "FILE", "GGUF file, or the word matmul");
-  parser.require("model");
+  add_model_options(parser, flags->model);
   parser.number("-p,--prompt", flags->prompt, "tokens of a prompt (default 512; 0: none)", 0,
                 1 << 20);
   parser.number("-n,--generate", flags->generate, "tokens to generate (default 128; 0: none)", 0,
@@ -230,7 +230,7 @@ Action setup_bench(Parser& parser) {
   parser.numbers("--batch", m.batches, "vectors at once (default 1024,1)", 1);
   add_engine_options(parser, flags->engine);
   return [flags]() -> Result<int> {
-    if (flags->model != "matmul") return run_model(*flags);
+    if (flags->model.model != "matmul") return run_model(*flags);
     const EngineOptions options = ETCH_TRY(engine_options(flags->engine));
     return bench_matmul(flags->matmul, flags->repetitions, options.session, flags->json);
   };

@@ -10,6 +10,7 @@
 #include "cli/engine_options.h"
 #include "cli/input_text.h"
 #include "cli/interrupt.h"
+#include "cli/load_model.h"
 #include "cli/parser.h"
 #include "cli/render.h"
 #include "cli/verb.h"
@@ -20,7 +21,8 @@ namespace etch::cli {
 namespace {
 
 struct Flags {
-  std::string model, tokens, output;
+  std::string tokens, output;
+  ModelFlags model;
   TextFlags text;
   EngineFlags engine;
   int64_t top = 5;
@@ -91,7 +93,7 @@ Result<int> run(const Parser& parser, const Flags& flags) {
   EngineOptions options = ETCH_TRY(engine_options(flags.engine));
   options.compile.limits.n_outputs = 0;  // all rows, as many at a time as memory allows
   options.needs_text = !ids_given;
-  Engine engine = ETCH_TRY(load_engine(flags.model, options).context(flags.model));
+  Engine engine = ETCH_TRY(load_model(flags.model, flags.engine, options));
   for (const std::string& w : engine.warnings) print_warning(w);
   if (text) {
     tokens = ETCH_TRY(engine.tokenizer->encode(
@@ -134,8 +136,7 @@ Action setup_logits(Parser& parser) {
                   "  etch logits model.gguf --tokens 1,2,3 -o logits.f32\n"
                   "  etch logits model.gguf -f text.txt --top 20 --json --ubatch 1");
   auto flags = std::make_shared<Flags>();
-  parser.text("model", flags->model, "FILE", "GGUF file");
-  parser.require("model");
+  add_model_options(parser, flags->model);
   parser.text("--tokens", flags->tokens, "IDS", "the text as token ids");
   add_text_options(parser, flags->text);
   parser.text("-o,--output", flags->output, "FILE",

@@ -4,6 +4,7 @@
 #include "cli/engine_options.h"
 #include "cli/input_text.h"
 #include "cli/interrupt.h"
+#include "cli/load_model.h"
 #include "cli/parser.h"
 #include "cli/render.h"
 #include "cli/verb.h"
@@ -16,7 +17,8 @@ namespace {
 constexpr int64_t kRawTokens = 256;
 
 struct Flags {
-  std::string model, system;
+  std::string system;
+  ModelFlags model;
   TextFlags text;
   EngineFlags engine;
   SamplingOptions sampling;
@@ -65,7 +67,7 @@ Result<int> run(const Parser& parser, const Flags& flags) {
   // The text first: a mistake there should not wait for the model.
   auto text = ETCH_TRY(given_text(parser, flags.text));
   EngineOptions options = ETCH_TRY(engine_options(flags.engine));
-  Engine engine = ETCH_TRY(load_engine(flags.model, options).context(flags.model));
+  Engine engine = ETCH_TRY(load_model(flags.model, flags.engine, options));
   for (const std::string& w : engine.warnings) print_warning(w);
   if (!text) text = ETCH_TRY(standard_input());
 
@@ -115,8 +117,7 @@ Action setup_run(Parser& parser) {
       "  etch run model.gguf -p \"Once upon a time\" --raw -n 100 --temp 0\n"
       "  cat letter.txt | etch run model.gguf --system \"Summarise in one sentence.\"");
   auto flags = std::make_shared<Flags>();
-  parser.text("model", flags->model, "FILE", "GGUF file");
-  parser.require("model");
+  add_model_options(parser, flags->model);
   add_text_options(parser, flags->text);
   parser.number("-n,--max-tokens", flags->n, "tokens of the answer (default: to its end; raw: 256)",
                 0);
