@@ -6,6 +6,7 @@
 function(etch_kernels target archive)
   add_library(${target}_code OBJECT)
   target_link_libraries(${target}_code PRIVATE etch_flags)
+  target_compile_definitions(${target}_code PRIVATE ETCH_KERNEL_CODE)
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_code>)
   set(archive_units "")
   set(folder ${CMAKE_SOURCE_DIR}/src/kernels)
@@ -14,8 +15,7 @@ function(etch_kernels target archive)
   file(STRINGS ${folder}/isa.def sets REGEX "^ISA\\(")
   # Line numbers are debug information enough (variables double the compile time). GCC 12 takes the undefined registers
   # inside its own AVX-512 intrinsics for mistakes of the caller.
-  # Every function has a section, so that a library can leave out what it does not call.
-  set(options -O3 -ffunction-sections -fdata-sections -fvisibility=hidden $<$<CONFIG:Debug>:-g1>)
+  set(options -O3 $<$<CONFIG:Debug>:-g1>)
   set(quiet "$<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized;-Wno-maybe-uninitialized>")
   set(x86 FALSE)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")

@@ -84,10 +84,6 @@ enum etch_isa { ETCH_SCALAR, ETCH_AVX2, ETCH_AVX512, ETCH_AVX512_VNNI, ETCH_ISA_
  * looked at. Which items a thread gets depends on the call and the number of threads alone. */
 void etch_call(const etch_kernel* kernel, enum etch_isa isa, const void* args, etch_thread* thread);
 
-enum etch_isa etch_best_isa(void);         /* the best of this processor */
-int32_t etch_has_isa(enum etch_isa isa);   /* 0: this processor does not have it */
-const char* etch_isa_name(enum etch_isa isa);
-
 /* ---- arguments ---------------------------------------------------------------------------------------------- */
 
 /* How many rows a call works on: per x (1 | N | R). Row r of an operand stands at
@@ -288,7 +284,21 @@ typedef struct etch_wire_matmul {
   int32_t rows_of;
 } etch_wire_matmul;
 
-/* ---- printed models ----------------------------------------------------------------------------------------- */
+#ifdef __cplusplus
+}
+#endif
+
+/* ---- printed models -----------------------------------------------------------------------------------------
+ * Kernels see nothing of what follows, so that they need not be compiled again when it changes. */
+#ifndef ETCH_KERNEL_CODE
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum etch_isa etch_best_isa(void);         /* the best of this processor */
+int32_t etch_has_isa(enum etch_isa isa);   /* 0: this processor does not have it */
+const char* etch_isa_name(enum etch_isa isa);
 
 /* Declares a kernel of the archive, and with it the struct of its arguments. */
 #define ETCH_KERNEL(name, args)            \
@@ -399,5 +409,7 @@ int32_t etch_text_truncate(etch_text* text, int64_t n_positions);
 
 #ifdef __cplusplus
 }
+#endif
+
 #endif
 #endif

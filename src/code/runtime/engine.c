@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "layout.h"
+#include "code/runtime/layout.h"
 
 const char* etch_status_text(int32_t status) {
   static const char* const texts[ETCH_STATUS_COUNT] = {

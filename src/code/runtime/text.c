@@ -1,7 +1,7 @@
 /* A text: the keys and values of one sequence, in pages of the caller's memory. */
 #include <string.h>
 
-#include "layout.h"
+#include "code/runtime/layout.h"
 
 static int64_t pages_of(int64_t n_positions) {
   return (n_positions + ETCH_PAGE_POSITIONS - 1) / ETCH_PAGE_POSITIONS;
