@@ -47,6 +47,7 @@ Result<Engine> load_directory(const ModelFlags& flags, const EngineFlags& engine
         "with a C compiler, or run {}",
         flags.model, manifest.model_name);
   }
+  ETCH_TRY(check_running_files(manifest, flags.model));
   options.session.library = ETCH_TRY(Library::open(library));
   const std::string path = ETCH_TRY(find_model(manifest, flags.model, flags.gguf));
   const auto model = std::make_shared<const Model>(ETCH_TRY(read_model(path).context(path)));

@@ -95,6 +95,11 @@ struct Manifest {
 // Damage of the manifest itself is found here.
 Result<Manifest> read_manifest(const std::string& directory);
 
+// Is a file of the directory the one that the manifest names? By size, then by hash.
+Status check_file(const std::string& directory, const Manifest::File& file);
+// The same for the files that run: the library and the circuit its plan is made again from.
+Status check_running_files(const Manifest& manifest, const std::string& directory);
+
 // Where the model of a sidecar is: `given` if not empty, else beside the directory, in it, or where
 // it was when the sidecar was made.
 Result<std::string> find_model(const Manifest& manifest, const std::string& directory,

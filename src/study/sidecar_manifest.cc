@@ -184,6 +184,34 @@ Result<Manifest> read_manifest(const std::string& directory) {
   return parse_manifest(text).context(path);
 }
 
+Status check_file(const std::string& directory, const Manifest::File& file) {
+  constexpr int64_t kMostFileBytes = int64_t{1} << 31;
+  const std::string path = (fs::path(directory) / file.name).string();
+  std::error_code error;
+  const auto size = fs::file_size(path, error);
+  if (error) return fail(ErrorKind::answer_is_no, "it is missing, or cannot be read");
+  if (static_cast<int64_t>(size) != file.bytes)
+    return fail(ErrorKind::answer_is_no, "it has {} bytes, expected {}", size, file.bytes);
+  const std::string hash = sha256_hex(ETCH_TRY(read_file(path, kMostFileBytes)));
+  if (hash != file.sha256)
+    return fail(ErrorKind::answer_is_no, "its SHA-256 is {}..., expected {}...", hash.substr(0, 12),
+                file.sha256.substr(0, 12));
+  return {};
+}
+
+Status check_running_files(const Manifest& manifest, const std::string& directory) {
+  for (const Manifest::File& file : manifest.files) {
+    if (file.name != "libmodel.so" && file.name != "model.circuit") continue;
+    if (const Status whole = check_file(directory, file); !whole) {
+      return fail(whole.error().kind,
+                  "{}: {}\n  the directory is damaged; `etch compile --force` "
+                  "makes it again",
+                  (fs::path(directory) / file.name).string(), whole.error().message);
+    }
+  }
+  return {};
+}
+
 Result<std::string> find_model(const Manifest& manifest, const std::string& directory,
                                const std::string& given) {
   if (!given.empty()) return given;

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/file.h"
-#include "base/hash.h"
+#include "session/library.h"
 #include "study/canary.h"
 #include "study/sidecar.h"
 #include "study/verify_model.h"
@@ -52,11 +52,10 @@ class SidecarCheck {
   void files() {
     std::vector<std::pair<std::string, std::string>> wrong;  // name, what
     for (const Manifest::File& f : manifest_.files) {
-      const std::string what = file(f);
-      if (what.empty())
+      if (const Status whole = check_file(directory_, f); whole)
         sound_.insert(f.name);
       else
-        wrong.emplace_back(f.name, what);
+        wrong.emplace_back(f.name, whole.error().message);
     }
     for (const SidecarFile& f : sidecar_files()) {
       const bool must = f.when == SidecarFile::When::always && f.name != "manifest.json";
@@ -75,21 +74,6 @@ class SidecarCheck {
     for (const auto& [name, what] : wrong) report_.fails(name, what);
     for (const std::string& name : sound_) report_.holds(name, "");
     strangers();
-  }
-
-  std::string file(const Manifest::File& f) const {
-    std::error_code error;
-    const auto size = fs::file_size(path_of(f.name), error);
-    if (error) return "it is missing, or cannot be read";
-    if (static_cast<int64_t>(size) != f.bytes)
-      return fmt::format("it has {} bytes, expected {}", size, f.bytes);
-    const auto bytes = read_file(path_of(f.name), kMostBytes);
-    if (!bytes) return bytes.error().message;
-    const std::string hash = sha256_hex(*bytes);
-    if (hash != f.sha256)
-      return fmt::format("its SHA-256 is {}..., expected {}...", hash.substr(0, 12),
-                         f.sha256.substr(0, 12));
-    return "";
   }
 
   void strangers() {
@@ -164,6 +148,17 @@ class SidecarCheck {
     }
     auto session = Session::create(compiled->lowered, model_->bytes(), how.session);
     played("canaries, executor", std::move(session), *canaries);
+    const bool has_library =
+        std::any_of(manifest_.files.begin(), manifest_.files.end(),
+                    [](const Manifest::File& f) { return f.name == "libmodel.so"; });
+    if (!has_library) return report_.left_out("canaries, library", "compiled with --no-build");
+    if (!sound("libmodel.so"))
+      return report_.left_out("canaries, library", "libmodel.so is not to be trusted");
+    auto library = Library::open(path_of("libmodel.so"));
+    if (!library) return report_.fails("libmodel.so", library.error().message);
+    how.session.library = std::move(*library);
+    session = Session::create(compiled->lowered, model_->bytes(), how.session);
+    played("canaries, library", std::move(session), *canaries);
   }
 
   // Does this etch make the same of the model? Another version may not.

@@ -5,6 +5,9 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "code/print_c.h"
+#include "code/toolchain.h"
+#include "compile/code_options.h"
 #include "study/sidecar.h"
 #include "study/verify_model.h"
 #include "study/verify_sidecar.h"
@@ -36,7 +39,7 @@ EngineOptions small_options() {
   return options;
 }
 
-// What `etch compile --no-build` leaves, but for the C.
+// What `etch compile` leaves; without a C compiler here, what `etch compile --no-build` does.
 void write_sidecar(const std::string& model, const fs::path& directory) {
   const EngineOptions options = small_options();
   auto engine = load_engine(model, options);
@@ -44,10 +47,17 @@ void write_sidecar(const std::string& model, const fs::path& directory) {
   const SidecarSource source = {&engine->compiled, &options, engine->tokenizer.get(), model};
   auto files = make_artefacts(source);
   ASSERT_TRUE(files) << files.error().message;
-  files->push_back({"model.c", "int main;\n"});
-  files->push_back({"libmodel.so", std::string(10'000, '\x7f')});
-  files->push_back(*make_manifest(source, {}, *files));
+  const auto names = code_options_of(engine->compiled, "0.0.0");
+  ASSERT_TRUE(names) << names.error().message;
+  files->push_back({"model.c", *print_c(*engine->compiled.lowered, *names)});
   fs::create_directories(directory);
+  if (const auto toolchain = find_toolchain()) {
+    ASSERT_TRUE(write_file((directory / "model.c").string(), files->back().bytes));
+    const Status built = build_library(directory, *toolchain);
+    ASSERT_TRUE(built) << built.error().message;
+    files->push_back({"libmodel.so", *read_file((directory / "libmodel.so").string(), 1 << 30)});
+  }
+  files->push_back(*make_manifest(source, {}, *files));
   for (const Artefact& f : *files)
     ASSERT_TRUE(write_file((directory / f.name).string(), f.bytes).has_value());
 }
@@ -99,11 +109,15 @@ class VerifySidecarTest : public testing::Test {
 };
 test::TemporaryDir* VerifySidecarTest::dir_ = nullptr;
 
-// libmodel.so here is no library: that is said once it is to be played, and not before.
 TEST_F(VerifySidecarTest, ASoundOnePasses) {
   const VerifyReport report = verify();
   EXPECT_EQ(failures(report), "");
   EXPECT_GT(report.checks.size(), file_names().size());
+  if (fs::exists(work_ / "libmodel.so")) {
+    EXPECT_TRUE(std::any_of(report.checks.begin(), report.checks.end(), [](const Check& c) {
+      return c.name == "canaries, library" && c.outcome == Check::Outcome::holds;
+    }));
+  }
 }
 
 TEST_F(VerifySidecarTest, EveryDamagedFileIsNamed) {
@@ -177,6 +191,37 @@ TEST_F(VerifySidecarTest, CanariesOfOtherBitsFail) {
   const VerifyReport report = verify();
   EXPECT_TRUE(names(report, "canaries, executor")) << failures(report);
   EXPECT_THAT(failures(report), HasSubstr("prompt 0 of 5 tokens: the logits of position 4"));
+}
+
+// So is the library: another model's is told by its plan, however well its hash fits.
+TEST_F(VerifySidecarTest, ALibraryOfAnotherPlanFails) {
+  if (!fs::exists(work_ / "libmodel.so")) GTEST_SKIP() << "there is no C compiler";
+  const std::string path = *dir_ / "tiny.gguf";
+  EngineOptions options = small_options();
+  auto engine = load_engine(path, options);
+  options.compile.limits.n_ctx = 128;
+  auto shorter = load_engine(path, options);
+  ASSERT_TRUE(engine && shorter);
+  const auto words = code_options_of(shorter->compiled, "0.0.0");
+  ASSERT_TRUE(words);
+  const fs::path other = dir_->path() / "shorter";
+  fs::create_directories(other);
+  ASSERT_TRUE(
+      write_file((other / "model.c").string(), *print_c(*shorter->compiled.lowered, *words)));
+  ASSERT_TRUE(build_library(other, *find_toolchain()));
+  std::vector<Artefact> files;
+  for (const std::string& name : file_names())
+    if (name != "manifest.json")
+      files.push_back({name, bytes(name, name == "libmodel.so" ? "shorter" : "work")});
+  options = small_options();
+  const auto manifest = make_manifest({&engine->compiled, &options, nullptr, path}, {}, files);
+  ASSERT_TRUE(manifest);
+  write("libmodel.so", bytes("libmodel.so", "shorter"));
+  write("manifest.json", manifest->bytes);
+  const VerifyReport report = verify();
+  EXPECT_EQ(report.n_failed(), 1) << failures(report);
+  EXPECT_TRUE(names(report, "canaries, library")) << failures(report);
+  EXPECT_THAT(failures(report), HasSubstr("another plan"));
 }
 
 class VerifyModelTest : public testing::TestWithParam<const char*> {};
