@@ -3,21 +3,21 @@
 //   etch compile model.gguf -o smollm2
 //   cc -std=c99 -O2 -I smollm2 greedy.c smollm2/libmodel.so -Wl,-rpath,$PWD/smollm2 -o greedy
 //   ./greedy model.gguf 20 504 3575 282 4649 314
+#define _POSIX_C_SOURCE 200112L
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "model.h"
 
-// Zeroed memory, aligned to 64 bytes as the library wants it. The system gives pages as they are
-// touched. (The program keeps it to its end.)
+// Memory aligned to 64 bytes, as the library wants it. The system gives pages as they are touched.
 static void* memory_of(int64_t bytes) {
-  char* memory = bytes > 0 ? calloc((size_t)bytes + 64, 1) : NULL;
-  if (memory == NULL) {
+  void* memory;
+  if (bytes <= 0 || posix_memalign(&memory, 64, (size_t)bytes) != 0) {
     fprintf(stderr, "no memory of %lld bytes\n", (long long)bytes);
     exit(1);
   }
-  return memory + (64 - (uintptr_t)memory % 64) % 64;
+  return memory;
 }
 
 static void check(int32_t status) {
@@ -39,10 +39,12 @@ int main(int argc, char** argv) {
     return 2;
   }
   const int32_t n_threads = 1;
+  void* const model_memory = memory_of(model_bytes(n_threads));
   model* m;
-  check(model_open(&m, memory_of(model_bytes(n_threads)), argv[1], n_threads, NULL));
+  check(model_open(&m, model_memory, argv[1], n_threads, NULL));
+  void* const text_memory = memory_of(model_text_bytes(MODEL_N_CTX));
   model_text* text;
-  check(model_text_begin(m, &text, memory_of(model_text_bytes(MODEL_N_CTX)), MODEL_N_CTX));
+  check(model_text_begin(m, &text, text_memory, MODEL_N_CTX));
 
   // The prompt in one go; then token by token.
   const int32_t n_prompt = argc - 3;
@@ -57,6 +59,8 @@ int main(int argc, char** argv) {
     check(model_text_append(m, text, &next, 1, &logits));
   }
   free(prompt);
+  free(text_memory);
   model_stop(m);
+  free(model_memory);
   return 0;
 }

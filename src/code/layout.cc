@@ -64,13 +64,19 @@ std::string lay_out_comment(std::string_view text, size_t indent, size_t hang) {
 std::string lay_out_lines(const std::vector<CommentedLine>& lines, size_t indent) {
   size_t longest = 0;
   for (const CommentedLine& l : lines) longest = std::max(longest, width(l.code));
+  const bool fits = std::all_of(lines.begin(), lines.end(), [&](const CommentedLine& l) {
+    return indent + longest + std::string_view("  // ").size() + width(l.comment) <= kColumns;
+  });
+  const std::string margin(indent, ' ');
   std::string out;
+  if (!fits) out += margin + "// clang-format off\n";
   for (const CommentedLine& l : lines) {
     out += std::string(indent, ' ') + l.code;
     if (!l.comment.empty())
       out += std::string(longest - width(l.code) + 2, ' ') + "// " + l.comment;
     out += '\n';
   }
+  if (!fits) out += margin + "// clang-format on\n";
   return out;
 }
 

@@ -20,7 +20,8 @@ std::string lay_out_call(const CallText& call, size_t indent, std::string_view e
 // A comment of whole words, "// " before every line; lines after the first are `hang` deeper.
 std::string lay_out_comment(std::string_view text, size_t indent, size_t hang = 0);
 
-// Lines with trailing comments, all in one column: "code;  // comment".
+// Lines with trailing comments, all in one column: "code;  // comment". Where one becomes too long
+// for that, a formatter is told to leave them.
 struct CommentedLine {
   std::string code, comment;
 };

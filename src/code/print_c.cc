@@ -38,6 +38,20 @@ std::string for_comment(std::string_view text) {
   return out;
 }
 
+// What a reader meets in every function.
+constexpr std::string_view kWords[] = {
+    "w               this thread on its way: file, arena, memory of its own, outputs",
+    "ETCH_SHARE      a call whose items are shared out among the threads",
+    "ETCH_REPEAT     every thread does all of the call, in memory of its own: sooner than meeting",
+    "ETCH_ALONE      one thread does all of the call",
+    "etch_meet       the threads wait for one another",
+    "ETCH_NEXT       the matrix behind this one, whose first rows are fetched meanwhile",
+    ".x = {x, 8, 4}  rows of floats: where, bytes to the next row, bytes to the next head in it",
+    ".rows = {.., 2} two rows for each of the step's tokens (or of its outputs)",
+    "q8_32, q8_256   rows as 8-bit numbers with a scale for every 32 or 256",
+    "at              row l of the table `layers`",
+};
+
 class Printer {
  public:
   Printer(const Lowered& lowered, const CodeOptions& options)
@@ -78,8 +92,9 @@ class Printer {
         "each; where one must see what others wrote, they meet.");
     say("");
     say("Above each call stand its node and line of the circuit, the weights, and the memory it "
-        "reads "
-        "and writes. To use the model from a program, see model.h.");
+        "reads and writes. To use the model from a program, see model.h.");
+    say("");
+    for (const std::string_view line : kWords) say(line);
     out += "#include \"etch/model_abi.h\"\n\n";
     return out;
   }
@@ -141,11 +156,11 @@ class Printer {
       const size_t bare = line.size();
       for (const Column* c : columns) {
         if (c->is_number != number) continue;
-        if (line.size() + c->name.size() + 2 > kColumns - 1) {
+        if (line.size() + c->name.size() + 2 > kColumns) {
           out += line + "\n";
           line = "     ";
         }
-        line += (line.size() == bare || line == "     " ? " " : " ") + c->name + ",";
+        line += " " + c->name + ",";
       }
       if (line.size() == bare) continue;
       line.back() = ';';
@@ -249,8 +264,17 @@ class Printer {
     takes_row[index] = uses.table || uses.row;
     std::string which;
     if (kind.rows.size() != folded_.layers.size()) {
-      for (const int32_t row : kind.rows)
-        which += fmt::format(" {}", folded_.layers[static_cast<size_t>(row)]);
+      // Neighbours as a range.
+      for (size_t i = 0; i < kind.rows.size();) {
+        size_t last = i;
+        while (last + 1 < kind.rows.size() && kind.rows[last + 1] == kind.rows[last] + 1) ++last;
+        const auto layer = [&](size_t r) {
+          return folded_.layers[static_cast<size_t>(kind.rows[r])];
+        };
+        which += last - i < 2 ? fmt::format(" {}", layer(i))
+                              : fmt::format(" {} to {}", layer(i), layer(last));
+        i = last - i < 2 ? i + 1 : last + 1;
+      }
       which = lay_out_comment(fmt::format("Layer{}{}.", kind.rows.size() > 1 ? "s" : "", which), 0);
     }
     return fmt::format("{}static void {}(etch_worker* w{}) {{\n{}{}\n{}}}\n\n", which, kind.name,
@@ -273,14 +297,19 @@ class Printer {
                          all ? row_count() : fmt::format("{}", to));
     };
     std::string out;
-    if (list.kind_column >= 0) {
+    int32_t runs = 0;
+    std::set<int32_t> kinds;
+    for (size_t i = first; i < end; ++i) {
+      runs += i == first || list.segments[i].kind != list.segments[i - 1].kind;
+      kinds.insert(list.segments[i].kind);
+    }
+    if (runs > kMostLoops) {
       const Column& column = folded_.columns[static_cast<size_t>(list.kind_column)];
       out = head(list.segments[first].row, list.segments[end - 1].row + 1) +
             fmt::format(" {{\n    switch ({}) {{\n",
                         column.is_row ? "l" : "layers[l]." + column.name);
-      for (size_t k = 0; k < list.kinds.size(); ++k)
-        out += fmt::format("      case {}:\n        {}\n        break;\n", k,
-                           call_of(static_cast<int32_t>(k), "l"));
+      for (const int32_t k : kinds)
+        out += fmt::format("      case {}:\n        {}\n        break;\n", k, call_of(k, "l"));
       return out + "    }\n  }\n";
     }
     for (size_t i = first; i < end;) {

@@ -99,7 +99,8 @@ Result<std::string> print_h(const Lowered& lowered, const CodeOptions& options) 
       lay_out_lines({{fmt::format("MODEL_N_VOCAB = {},", n_vocab), "logits of a token"},
                      {fmt::format("MODEL_N_CTX = {},", lowered.limits.n_ctx),
                       "positions of the longest text"},
-                     {fmt::format("MODEL_MAX_THREADS = {},", lowered.limits.n_threads), ""}},
+                     {fmt::format("MODEL_MAX_THREADS = {},", lowered.limits.n_threads),
+                      "threads of a model"}},
                     2) +
       "};\n\n";
   std::string body(kBody.substr(1));
