@@ -1,5 +1,6 @@
 # etch_layer(NAME USES layer... [LINKS target...]): one folder under src/ is one static library.
-# Every *.cc in the folder and the folders below belongs to it, except *_test.cc, which become NAME_test, and main.cc.
+# Every *.cc in the folder and the folders below belongs to it, except *_test.cc, which become NAME_test, main.cc, and what
+# stands in a folder exe/, a program of its own.
 # A layer may include headers of its own folder, of the layers it uses (directly), and of include/etch;
 # tests/layers_test.py holds the code to that.
 function(etch_layer name)
@@ -8,7 +9,7 @@ function(etch_layer name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
-  list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|/main|/exe/[a-z_]+)\\.cc$")
   set(kind STATIC)
   set(scope PUBLIC)
   if(NOT sources)

@@ -97,6 +97,19 @@ Status FileWriter::commit() {
   return {};
 }
 
+Status replace_file(const std::string& temporary, const std::string& path) {
+  const int fd = ::open(temporary.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return fail_with_errno(temporary, "open it");
+  const bool is_written = ::fsync(fd) == 0;
+  const int error = errno;
+  ::close(fd);
+  errno = error;
+  if (!is_written) return fail_with_errno(temporary, "write to the disk");
+  if (::rename(temporary.c_str(), path.c_str()) != 0)
+    return fail_with_errno(path, "put it in place");
+  return {};
+}
+
 Status write_file(const std::string& path, std::string_view text) {
   FileWriter writer = ETCH_TRY(FileWriter::create(path));
   ETCH_TRY(writer.write(text));

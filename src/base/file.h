@@ -35,6 +35,9 @@ class FileWriter {
   std::vector<uint8_t> buffer_;
 };
 
+// Puts a file that is written already in another's place, once it is on the disk.
+Status replace_file(const std::string& temporary, const std::string& path);
+
 Status write_file(const std::string& path, std::string_view text);
 
 // The whole of a file of up to max_bytes.

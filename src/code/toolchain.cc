@@ -98,8 +98,11 @@ Result<Toolchain> find_toolchain(const ToolchainOptions& options) {
   const fs::path lib =
       options.lib.empty() ? ETCH_TRY(folder_of_binary()) / ".." / "lib" / "etch" : options.lib;
   t.include = lib / "include";
-  t.archive = lib / "libetch_model.a";
-  for (const fs::path& file : {t.include / "etch" / "model_abi.h", t.archive}) {
+  t.archive = lib / "libetch_abi.a";
+  t.program = lib / "program.o";
+  std::vector<fs::path> needed = {t.include / "etch" / "model_abi.h", t.archive};
+  if (options.for_program) needed.push_back(t.program);
+  for (const fs::path& file : needed) {
     std::error_code ignored;
     if (!fs::exists(file, ignored)) {
       return fail(ErrorKind::resources,
@@ -110,6 +113,7 @@ Result<Toolchain> find_toolchain(const ToolchainOptions& options) {
   }
   t.include = t.include.lexically_normal();
   t.archive = t.archive.lexically_normal();
+  t.program = t.program.lexically_normal();
 
   const std::vector<std::string> names = options.compiler.empty()
                                              ? std::vector<std::string>{"cc", "gcc", "clang"}
@@ -135,11 +139,16 @@ Result<Toolchain> find_toolchain(const ToolchainOptions& options) {
   if (const std::string_view sanitizers = ETCH_SANITIZERS; !sanitizers.empty()) {
     t.compile_flags.push_back(fmt::format("-fsanitize={}", sanitizers));
     t.link_flags.push_back(fmt::format("-fsanitize={}", sanitizers));
+  } else {
+    t.link_flags.emplace_back("-Wl,-z,defs");
   }
   return t;
 }
 
-Status build_library(const fs::path& directory, const Toolchain& t) {
+namespace {
+
+Status build(const fs::path& directory, const Toolchain& t, const std::vector<std::string>& objects,
+             const std::vector<std::string>& link_flags, const char* output) {
   std::vector<std::string> command = {t.compiler};
   const auto add = [&](const auto& words) {
     command.insert(command.end(), words.begin(), words.end());
@@ -147,12 +156,25 @@ Status build_library(const fs::path& directory, const Toolchain& t) {
   add(t.compile_flags);
   command.push_back("-I" + t.include.string());
   command.push_back((directory / "model.c").string());
-  command.push_back(t.archive.string());
-  add(t.link_flags);
+  add(objects);
+  add(link_flags);
   for (const char* library : {"-lm", "-pthread"}) command.emplace_back(library);
-  add(std::vector<std::string>{"-o", (directory / "libmodel.so").string()});
+  add(std::vector<std::string>{"-o", (directory / output).string()});
   ETCH_TRY(run_program(command).context("model.c"));
   return {};
+}
+
+}  // namespace
+
+Status build_library(const fs::path& directory, const Toolchain& t) {
+  return build(directory, t, {t.archive.string()}, t.link_flags, "libmodel.so");
+}
+
+Status build_program(const fs::path& directory, const Toolchain& t) {
+  std::vector<std::string> flags = {"-static-libgcc", "-Wl,--gc-sections", "-s"};
+  for (const std::string& flag : t.link_flags)
+    if (flag.starts_with("-fsanitize=")) flags.push_back(flag);
+  return build(directory, t, {t.program.string(), t.archive.string()}, flags, "program");
 }
 
 }  // namespace etch
