@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 namespace etch {
 
 int utf8_length(std::string_view text) {
@@ -23,6 +25,14 @@ int utf8_length(std::string_view text) {
 
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
+    uint64_t word;  // ASCII eight bytes at a time: whole files come through here
+    if (text.size() >= sizeof word) {
+      std::memcpy(&word, text.data(), sizeof word);
+      if ((word & 0x8080808080808080u) == 0) {
+        text.remove_prefix(sizeof word);
+        continue;
+      }
+    }
     const int length = utf8_length(text);
     if (length == 0) return false;
     text.remove_prefix(length);

@@ -54,5 +54,28 @@ TEST(NumberText, GroupsDigitsByThree) {
   EXPECT_EQ(with_commas(INT64_MIN), "-9,223,372,036,854,775,808");
 }
 
+TEST(Utf8, is_told_from_bytes_wherever_they_stand) {
+  const std::string_view good[] = {"a",          "\x7f",   "\u00e9",    "\u20ac",
+                                   "\U0001f642", "\ud7ff", "\U0010ffff"};
+  const std::string_view bad[] = {
+      "\x80",         "\xc0\x80",         "\xc1\xbf",         "\xe0\x9f\xbf",
+      "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80",
+      "\xc3",         "\xe2\x82",         "\xf0\x9f\x99",     "\xff"};
+  for (size_t before = 0; before < 20; ++before) {
+    for (size_t behind = 0; behind < 20; behind += 3) {
+      const std::string head(before, 'x'), tail(behind, 'y');
+      for (const std::string_view c : good) {
+        EXPECT_EQ(utf8_length(c), static_cast<int>(c.size()));
+        EXPECT_TRUE(is_utf8(head + std::string(c) + tail)) << before << " " << behind << quote(c);
+      }
+      for (const std::string_view c : bad) {
+        EXPECT_EQ(utf8_length(c), 0) << quote(c);
+        EXPECT_FALSE(is_utf8(head + std::string(c) + tail)) << before << " " << behind << quote(c);
+      }
+    }
+  }
+  EXPECT_TRUE(is_utf8(""));
+}
+
 }  // namespace
 }  // namespace etch

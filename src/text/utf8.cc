@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "base/utf8.h"
+
 namespace etch {
 
 namespace {
@@ -74,16 +76,7 @@ void append_utf8(std::string& out, uint32_t code) {
   }
 }
 
-bool is_valid_utf8(std::string_view text) {
-  size_t at = 0;
-  while (true) {
-    at += ascii_run(text, at);
-    if (at >= text.size()) return true;
-    const Utf8Char c = decode_utf8(text, at);
-    if (!c.valid) return false;
-    at += c.bytes;
-  }
-}
+bool is_valid_utf8(std::string_view text) { return is_utf8(text); }
 
 std::string replace_invalid_utf8(std::string_view text, bool each_byte) {
   std::string out;
