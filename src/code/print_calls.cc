@@ -259,7 +259,7 @@ std::string CallPrinter::length(const Call& call, std::string_view field, int64_
   // Strides of rows of floats: four bytes times a length of this call.
   if (field.find("stride") == std::string_view::npos || value % 4 != 0) return "";
   std::vector<std::string> lengths;
-  if (t)
+  if (t && call.kernel->args != ArgsKind::attend)  // its tensors are biases, of other lengths
     for (size_t i = 0; i < t->lengths.size(); ++i)
       lengths.push_back(t->lengths[t->lengths.size() - 1 - i]);
   if (field == "y_stride" || field == "residual_stride")

@@ -37,8 +37,10 @@ const std::vector<DType> kMix = {DType::q4_1, DType::q8_0, DType::q4_k, DType::q
                                  DType::f16,  DType::bf16, DType::q5_0};
 
 // The circuits that run.
-constexpr const char* kCircuits[] = {"llama",  "qwen2",   "qwen3",  "gemma3", "gemma3n",
-                                     "gemma4", "mixtral", "gptoss", "t5"};
+constexpr const char* kCircuits[] = {"llama",   "qwen2",  "qwen3",   "gemma3",
+                                     "gemma3n", "gemma4", "mixtral", "gptoss"};
+// Compiles, but its decoder reads what its encoder left, and no session runs encoders yet.
+constexpr std::string_view kHalf = "t5";
 
 std::vector<Case> cases() {
   std::vector<Case> all;
@@ -175,7 +177,7 @@ TEST(PrintedCCircuits, AreAllThatRun) {
     const std::string name = circuit->name.text;
     const bool is_listed = std::any_of(std::begin(kCircuits), std::end(kCircuits),
                                        [&](const char* listed) { return name == listed; });
-    if (is_listed) continue;
+    if (is_listed || name == kHalf) continue;
     const auto model = synth_model(*circuit);
     const auto compiled = model ? compile(*model, {.limits = {.n_ctx = 256, .n_rows = 64}})
                                 : Result<Compiled>(tl::unexpected(model.error()));
