@@ -199,8 +199,19 @@ class Compiled(unittest.TestCase):
         etch("compile", REAL, "-o", target)
         self.assertLess(len((target / "model.c").read_text().splitlines()), 1500)
         expected = logits(REAL, ids=ids)
-        for way in (["-t", 1], ["-t", 2], ["--isa", "avx2"]):
-            self.assertTrue(logits(target, *way, ids=ids) == expected, way)
+        answer = ["--raw", "-p", "Once upon a time", "-n", 24, "--temp", 0]
+        text = etch("run", REAL, *answer)[0]
+        for isa in ("scalar", "avx2", "avx512", "avx512_vnni"):
+            if subprocess.run([ETCH, "logits", REAL, "--tokens", "1", "--isa", isa], capture_output=True).returncode == 4:
+                print(f"not run: {isa}, which this machine does not have", file=sys.stderr)
+                continue
+            for threads in (1, 2):
+                self.assertTrue(logits(target, "-t", threads, "--isa", isa, ids=ids) == expected, (isa, threads))
+                self.assertEqual(etch("run", target, *answer, "-t", threads, "--isa", isa)[0], text, (isa, threads))
+        again = HERE / "real-again"
+        etch("compile", REAL, "-o", again)
+        for file in sorted(target.iterdir()):
+            self.assertTrue((again / file.name).read_bytes() == file.read_bytes(), file.name)
         etch("verify", target)
 
 
