@@ -1,7 +1,7 @@
 // ETCH_CHECK: what can only fail because of a mistake in etch. No input may reach one.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace etch {
 

@@ -1,6 +1,6 @@
 #include "base/hash.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <openssl/evp.h>
 #include <xxhash.h>
 

@@ -1,7 +1,7 @@
 // Numbers as people read them.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdint>
 #include <string>

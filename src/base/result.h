@@ -5,7 +5,7 @@
 // are ETCH_CHECKs (check.h).
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string>
 #include <tl/expected.hpp>

@@ -1,4 +1,6 @@
 // The descriptors of tensors: names, dims, types, places.
+#include <fmt/format.h>
+
 #include "base/utf8.h"
 #include "gguf/header_reader.h"
 

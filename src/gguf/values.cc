@@ -1,6 +1,6 @@
 #include "gguf/values.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <iterator>

@@ -1,6 +1,6 @@
 #include "gguf/warnings.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/number_text.h"
 

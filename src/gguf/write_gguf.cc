@@ -1,5 +1,7 @@
 #include "gguf/write_gguf.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <unordered_set>

@@ -1,5 +1,6 @@
 #include "graph/print.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "graph/infer.h"

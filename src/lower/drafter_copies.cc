@@ -1,7 +1,7 @@
 // Copies, rows as kernels want them, and elementwise calls with broadcasting.
 #include <array>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "lower/drafter.h"
 

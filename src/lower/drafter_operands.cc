@@ -1,7 +1,7 @@
 // Where values and weights lie, for the calls that use them.
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "lower/drafter.h"
 

@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "lower/schedule_steps.h"
 

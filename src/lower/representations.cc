@@ -1,6 +1,6 @@
 // Representation is part of an edge's type: a product's kernel says what it reads as x, and here
 // the float32 rows are converted to that, once for all who read the same rows in the same layout.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "lower/kernel_choice.h"
 

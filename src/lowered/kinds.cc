@@ -1,6 +1,6 @@
 #include "lowered/kinds.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

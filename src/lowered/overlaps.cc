@@ -2,7 +2,7 @@
 // and counted in phases: a thread may be done with a call while another is still at it, but no
 // thread passes a barrier before all have come. A thread's own memory knows no other threads: there
 // a life is counted in calls.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <vector>
 

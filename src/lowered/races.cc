@@ -1,7 +1,7 @@
 // Races. Threads meet at barriers and nowhere else; between two of them the calls of a phase run in
 // any interleaving, and any thread may work on any item. So in one phase no byte that is written by
 // one call may be touched by another, but for memory that every thread has by itself.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <map>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "lowered/verify.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 

@@ -1,5 +1,5 @@
 // attention, append, select: what is seen, remembered, and picked.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "ops/shape_rule.h"
 

@@ -1,5 +1,5 @@
 // Elementwise operations: shapes broadcast, aligned at the last axis.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "ops/shape_rule.h"
 

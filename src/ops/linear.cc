@@ -1,5 +1,5 @@
 // linear: [.., i] with W [o, i] gives [.., o]; with W [n, o, i], [n, i] gives [n, o].
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "ops/shape_rule.h"
 

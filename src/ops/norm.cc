@@ -1,5 +1,5 @@
 // rmsnorm, layernorm, l2norm, softmax, sum: over the last axis.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "ops/shape_rule.h"
 

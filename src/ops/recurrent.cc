@@ -1,6 +1,6 @@
 // What remembers the tokens before: conv1d, shift, linear_attention, compress; and pool, which sees
 // a whole sequence.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "ops/shape_rule.h"
 

@@ -1,5 +1,5 @@
 // route: scores of experts to the chosen ones; mix: a weighted sum over them.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "ops/shape_rule.h"
 

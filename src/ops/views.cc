@@ -1,6 +1,6 @@
 // The same numbers in another shape, and wires put together: heads merge transpose split x[i]
 // x[a..b] concat stack repeat zeros.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "ops/shape_rule.h"
 

@@ -1,5 +1,7 @@
 // report.html: the circuit, the binding, the calls and the memory of a model on one page that needs
 // nothing else. Every name on it may come from a stranger's file, so every text is escaped.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/number_text.h"

@@ -1,5 +1,7 @@
 #include "study/verify_sidecar.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <optional>

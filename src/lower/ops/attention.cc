@@ -1,5 +1,5 @@
 // attention = append what is new to the cache, then attend; or attend among the rows of the step.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 // route chooses experts for every row; linear_experts multiplies by their matrices, sorted by
 // expert; mix adds their results.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "kernels/limits.h"
 #include "lower/ops/ops.h"

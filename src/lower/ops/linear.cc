@@ -1,5 +1,5 @@
 // Products: with weights (one matrix, or one per first index), and of two wires.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "lower/ops/ops.h"
 

@@ -1,6 +1,6 @@
 // Where values come from: the step, a caller's input, the file, a constant; and the rows that want
 // outputs.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/check.h"
 #include "lower/ops/ops.h"

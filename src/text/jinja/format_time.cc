@@ -1,6 +1,6 @@
 #include "text/jinja/text_functions.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace etch::jinja {
 namespace {

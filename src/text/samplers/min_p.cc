@@ -1,5 +1,5 @@
 // min_p: the candidates at least min_p times as likely as the best: logit >= max + ln(min_p).
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "text/real_math.h"
 #include "text/samplers/step.h"

@@ -3,7 +3,7 @@
 #include <deque>
 #include <unordered_map>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "text/samplers/step.h"
 

@@ -1,5 +1,5 @@
 // top_k: the k largest logits.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "text/samplers/step.h"
 

@@ -1,7 +1,7 @@
 // top_p: the shortest front of the sorted candidates whose probabilities sum to p or more.
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "text/real_math.h"
 #include "text/samplers/step.h"

@@ -1,6 +1,6 @@
 // xtc, "exclude top choices": now and then, of the candidates above a threshold only the least
 // likely stays.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "text/random.h"
 #include "text/samplers/step.h"
