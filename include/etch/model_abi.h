@@ -47,7 +47,7 @@ typedef struct etch_step {
    * 128 b .. 128 b + 127, null where a window has let go of it); for a recurrent state, one entry: its memory. */
   uint8_t* const* const* states;
   int32_t* failed;              /* [N] 0, or 1 + the number of the call that met a value that is not finite */
-  const volatile int32_t* stop; /* not zero: finish quickly, the result is thrown away */
+  const volatile int32_t* stop; /* not zero: finish quickly, the result is thrown away; null: never; atomic on both sides */
 } etch_step;
 
 /* ---- threads ------------------------------------------------------------------------------------------------ */

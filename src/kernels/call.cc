@@ -3,6 +3,14 @@
 #include "kernels/kernel.h"
 #include "kernels/share.h"
 
+namespace {
+
+bool is_stopped(const etch_step& step) {
+  return step.stop != nullptr && __atomic_load_n(step.stop, __ATOMIC_RELAXED) != 0;
+}
+
+}  // namespace
+
 void etch_call(const etch_kernel* kernel, etch_isa isa, const void* args, etch_thread* thread) {
   constexpr int64_t kPieceBytes = 64 * 1024;
   const int64_t items = kernel->items(args, thread);
@@ -11,7 +19,7 @@ void etch_call(const etch_kernel* kernel, etch_isa isa, const void* args, etch_t
   const int64_t piece = item_bytes <= 0 ? items : kPieceBytes / item_bytes + 1;
   const etch_kernel_fn f = kernel->fn[isa];
   for (int64_t first = etch::share(items, thread->index, thread->count); first < last;) {
-    if (thread->step->stop != nullptr && *thread->step->stop != 0) return;
+    if (is_stopped(*thread->step)) return;
     const int64_t end = last - first > piece ? first + piece : last;
     f(args, thread, first, end);
     first = end;
