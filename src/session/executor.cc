@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "session/non_finite.h"
 
 namespace etch {
 namespace {
@@ -94,10 +95,27 @@ const std::optional<std::string>& Executor::finding() const {
 }
 
 void Executor::run(const etch_step& step, bool prefill) {
+  if (guard_) guard_->begin(prefill, step);
+  start(step, prefill);
+  if (guard_) guard_->after_step();
+}
+
+int32_t Executor::first_non_finite(const etch_step& step, bool prefill) {
+  // A recurrent state has gone on by a step: running again would not be the same.
+  for (const State& s : lowered_->states) {
+    if (s.kind == State::Kind::memory) return -1;
+  }
+  looks_for_non_finite_ = true;
+  non_finite_ = -1;
+  run(step, prefill);
+  looks_for_non_finite_ = false;
+  return non_finite_;
+}
+
+void Executor::start(const etch_step& step, bool prefill) {
   step_ = &step;
   lists_ = prefill ? &prefill_ : &decode_;
-  if (guard_) guard_->begin(prefill, step.n_rows, step.n_outputs);
-  const bool watched = guard_.has_value() || (on_call_ && *on_call_);
+  const bool watched = guard_.has_value() || looks_for_non_finite_ || (on_call_ && *on_call_);
   const auto body =
       watched ? [](void* self, int32_t t) { static_cast<Executor*>(self)->walk_watched(t); }
               : [](void* self, int32_t t) { static_cast<Executor*>(self)->walk(t); };
@@ -136,13 +154,18 @@ void Executor::walk_watched(int32_t thread) {
   for (const ResolvedCall& call : lists_->threads[static_cast<size_t>(thread)].calls) {
     const auto start = Clock::now();
     do_call(call.kernel, isa_, call.args, call.split, self);
-    if (call.barrier_after || guard_) etch_team_barrier(team_, thread);
-    if (thread == 0 && on_call_ && *on_call_) {
+    const bool stops = guard_ || looks_for_non_finite_;
+    if (call.barrier_after || stops) etch_team_barrier(team_, thread);
+    if (thread == 0 && on_call_ && *on_call_ && !looks_for_non_finite_) {
       (*on_call_)(lists_->source->calls[static_cast<size_t>(self.call)],
                   std::chrono::duration<double>(Clock::now() - start).count());
     }
-    if (guard_) {
-      if (thread == 0) guard_->after_call(self.call);
+    if (stops) {
+      if (thread == 0 && looks_for_non_finite_ && non_finite_ < 0 &&
+          wrote_non_finite(*lowered_, *arena_, *lists_->source, self.call, *step_)) {
+        non_finite_ = self.call;
+      }
+      if (thread == 0 && guard_) guard_->after_call(self.call);
       etch_team_barrier(team_, thread);
     }
     ++self.call;

@@ -22,6 +22,7 @@ class Executor : public Program {
            const OnCall* on_call);
   void run(const etch_step& step, bool prefill) override;
   const std::optional<std::string>& finding() const override;
+  int32_t first_non_finite(const etch_step& step, bool prefill) override;
 
  private:
   struct ResolvedCall {
@@ -40,7 +41,8 @@ class Executor : public Program {
   };
   ThreadList resolve(const CallList& list, int32_t thread) const;
   void walk(int32_t thread);
-  void walk_watched(int32_t thread);  // with a guard or on_call
+  void walk_watched(int32_t thread);  // with a guard or on_call, or looking for what is not finite
+  void start(const etch_step& step, bool prefill);
 
   const Lowered* lowered_;
   const Arena* arena_;
@@ -53,6 +55,8 @@ class Executor : public Program {
   // The step at work.
   const etch_step* step_ = nullptr;
   const Lists* lists_ = nullptr;
+  bool looks_for_non_finite_ = false;
+  int32_t non_finite_ = -1;  // the call it was found behind
 };
 
 // Writes the arguments of a call into its struct. `struct_of` gives the structs of other calls of

@@ -5,12 +5,12 @@
 #include <cstring>
 #include <limits>
 
+#include "session/red_zone.h"
+
 namespace etch {
 namespace {
 
-constexpr int64_t kZone =
-    256;  // wider than any vector or prefetched tail a kernel could run over by mistake
-constexpr uint8_t kDead = 0xff;  // a float of these bytes is NaN
+constexpr int64_t kZone = kRedZone;
 constexpr std::array kGuarded = {Space::arena, Space::thread, Space::input, Space::output};
 
 // Inputs and outputs live as long as the caller may look at them; others from their first call to
@@ -27,6 +27,35 @@ bool lives_meet(const Buffer& a, const Buffer& b) {
 
 int64_t guarded_bytes(const Buffer& b) {
   return round_up(std::max<int64_t>(b.bytes, 1), kAlignment);
+}
+
+int64_t page_bytes(const State& s) {
+  return round_up(s.kind == State::Kind::memory ? s.bytes : s.page_bytes, kAlignment);
+}
+
+// f(state, run, index, page) for every page that a step may see.
+template <class F>
+void each_page(const Lowered& lowered, const etch_step& step, F f) {
+  for (size_t s = 0; s < lowered.states.size(); ++s) {
+    for (int32_t r = 0; r < step.n_runs; ++r) {
+      const etch_run& run = step.runs[r];
+      uint8_t* const* table = step.states[static_cast<int32_t>(s) * step.n_runs + r];
+      const int64_t end = int64_t{run.first_position} + run.count;
+      const int64_t n = lowered.states[s].kind == State::Kind::memory
+                            ? 1
+                            : (end + ETCH_PAGE_POSITIONS - 1) / ETCH_PAGE_POSITIONS;
+      for (int64_t b = 0; b < n; ++b) {
+        if (table[b]) f(s, run, b, table[b]);
+      }
+    }
+  }
+}
+
+// Differs if any one byte does.
+uint64_t sum_of(const uint8_t* bytes, int64_t n) {
+  uint64_t sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum = (sum ^ bytes[i]) * 0x100000001b3u;  // FNV-1a
+  return sum;
 }
 
 }  // namespace
@@ -89,11 +118,51 @@ std::vector<Guard::Live> Guard::live_ranges(Space space, int32_t call, bool whol
   return live;
 }
 
-void Guard::begin(bool prefill, int64_t n_rows, int64_t n_outputs) {
+void Guard::begin(bool prefill, const etch_step& step) {
   prefill_ = prefill;
-  n_rows_ = n_rows;
-  n_outputs_ = n_outputs;
+  n_rows_ = step.n_rows;
+  n_outputs_ = step.n_outputs;
+  step_ = &step;
   finding_.reset();
+  fill_with_dead();
+  full_pages_.clear();
+  each_page(*lowered_, step, [&](size_t s, const etch_run& run, int64_t b, const uint8_t* page) {
+    const State& state = lowered_->states[s];
+    if (state.kind != State::Kind::cache || (b + 1) * ETCH_PAGE_POSITIONS > run.first_position)
+      return;
+    full_pages_.push_back({s, b * ETCH_PAGE_POSITIONS, page, sum_of(page, state.page_bytes)});
+  });
+}
+
+void Guard::after_step() {
+  for (const FullPage& p : full_pages_) {
+    const State& state = lowered_->states[p.state];
+    if (finding_ || sum_of(p.page, state.page_bytes) == p.sum) continue;
+    finding_ = fmt::format(
+        "guard: the step changed what state '{}' holds of positions {} to {}, which it only reads",
+        state.name, p.first_position, p.first_position + ETCH_PAGE_POSITIONS - 1);
+  }
+}
+
+void Guard::check_pages(int32_t call) {
+  each_page(*lowered_, *step_, [&](size_t s, const etch_run& run, int64_t b, const uint8_t* page) {
+    const State& state = lowered_->states[s];
+    const int64_t bytes = page_bytes(state);
+    for (int64_t i = 0; i < kZone && !finding_; ++i) {
+      const bool before = page[i - kZone] != kDead, behind = page[bytes + i] != kDead;
+      if (!before && !behind) continue;
+      const Call& c =
+          (prefill_ ? lowered_->prefill : lowered_->decode).calls[static_cast<size_t>(call)];
+      finding_ = fmt::format(
+          "guard: call {} ({}) wrote where it should not: {} bytes {} page {} of state '{}', "
+          "sequence {}\n  node n{}, {}\n  {}",
+          call, c.kernel->name, before ? kZone - i : i, before ? "before" : "behind the end of", b,
+          state.name, run.sequence, c.origin.node, c.origin.location, c.origin.what);
+    }
+  });
+}
+
+void Guard::fill_with_dead() {
   const ArenaLayout& layout = arena_->layout();
   for (int32_t t = 0; t < layout.n_threads; ++t) {
     std::memset(arena_->part(Space::thread, t), kDead, static_cast<size_t>(layout.thread.bytes));
@@ -116,6 +185,7 @@ void Guard::after_call(int32_t call) {
   for (Space space : kGuarded) {
     for (int32_t t = 0; t < (space == Space::thread ? n_threads : 1); ++t) check(space, t, call);
   }
+  check_pages(call);
   for (size_t i = 0; i < lowered_->buffers.size(); ++i) {
     const Buffer& b = lowered_->buffers[i];
     if (whole_step(b) || b.prefill != prefill_ || b.last_call != call) continue;

@@ -1,8 +1,10 @@
 #include "session/kv_pool.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/check.h"
+#include "session/red_zone.h"
 
 namespace etch {
 
@@ -18,7 +20,7 @@ int64_t pages_of_state(const State& s, const Limits& limits) {
   return std::min(all, (std::max<int64_t>(span, 2) - 2) / ETCH_PAGE_POSITIONS + 2);
 }
 
-KvLayout lay_out_kv(const Lowered& lowered, int64_t budget_bytes) {
+KvLayout lay_out_kv(const Lowered& lowered, int64_t budget_bytes, bool guard) {
   KvLayout layout;
   int64_t one_sequence = 0;
   for (const State& s : lowered.states) {
@@ -43,16 +45,19 @@ KvLayout lay_out_kv(const Lowered& lowered, int64_t budget_bytes) {
     }
   }
   for (auto& c : layout.classes) {
-    c.offset = layout.bytes;
-    layout.bytes += c.n_pages * c.page_bytes;
+    const int64_t zone = guard ? kRedZone : 0;
+    c.offset = layout.bytes + zone;
+    c.stride = c.page_bytes + zone;
+    layout.bytes = c.offset + c.n_pages * c.stride;
   }
   layout.bytes = round_up(layout.bytes, kMapGranule);
   return layout;
 }
 
-Result<KvPool> KvPool::create(const Lowered& lowered, int64_t budget_bytes) {
+Result<KvPool> KvPool::create(const Lowered& lowered, int64_t budget_bytes, bool guard) {
   KvPool pool;
-  pool.layout_ = lay_out_kv(lowered, budget_bytes);
+  pool.guard_ = guard;
+  pool.layout_ = lay_out_kv(lowered, budget_bytes, guard);
   pool.memory_ = ETCH_TRY(AnonymousMemory::map(pool.layout_.bytes, "keys and values"));
   for (const auto& c : pool.layout_.classes) {
     Pages pages;
@@ -67,9 +72,9 @@ size_t KvPool::page_index(int32_t state, const uint8_t* page) const {
   const auto& c =
       layout_.classes[static_cast<size_t>(layout_.class_of_state[static_cast<size_t>(state)])];
   const int64_t at = page - memory_.data() - c.offset;
-  ETCH_CHECK(at >= 0 && at % c.page_bytes == 0 && at / c.page_bytes < c.n_pages,
-             "state {}: no page at {}", state, at);
-  return static_cast<size_t>(at / c.page_bytes);
+  ETCH_CHECK(at >= 0 && at % c.stride == 0 && at / c.stride < c.n_pages, "state {}: no page at {}",
+             state, at);
+  return static_cast<size_t>(at / c.stride);
 }
 
 uint8_t* KvPool::allocate(int32_t state) {
@@ -79,7 +84,10 @@ uint8_t* KvPool::allocate(int32_t state) {
   const int32_t i = pages.free.back();
   pages.free.pop_back();
   pages.owners[static_cast<size_t>(i)] = 1;
-  return memory_.data() + layout_.classes[k].offset + i * layout_.classes[k].page_bytes;
+  const KvLayout::Class& c = layout_.classes[k];
+  uint8_t* page = memory_.data() + c.offset + i * c.stride;
+  if (guard_) std::memset(page - kRedZone, kDead, static_cast<size_t>(c.page_bytes + 2 * kRedZone));
+  return page;
 }
 
 void KvPool::retain(int32_t state, uint8_t* page) {

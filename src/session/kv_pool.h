@@ -24,6 +24,7 @@ struct KvLayout {
     int64_t page_bytes = 0;
     int64_t n_pages = 0;
     int64_t offset = 0;  // of its first page in the mapping
+    int64_t stride = 0;  // from one page to the next; with a guard, red zones lie between them
   };
   std::vector<Class> classes;
   std::vector<int32_t> class_of_state;
@@ -33,11 +34,12 @@ struct KvLayout {
 // Pages that state `s` of one sequence may need at once: all of n_ctx, or what a window and the
 // rows of a step span.
 int64_t pages_of_state(const State& s, const Limits& limits);
-KvLayout lay_out_kv(const Lowered& lowered, int64_t budget_bytes);
+KvLayout lay_out_kv(const Lowered& lowered, int64_t budget_bytes, bool guard);
 
 class KvPool {
  public:
-  static Result<KvPool> create(const Lowered& lowered, int64_t budget_bytes);
+  // With a guard a new page holds NaN and has a red zone on either side.
+  static Result<KvPool> create(const Lowered& lowered, int64_t budget_bytes, bool guard);
 
   uint8_t* allocate(
       int32_t state);  // a page for that state with one owner; null when there is none left
@@ -55,6 +57,7 @@ class KvPool {
   };
   size_t page_index(int32_t state, const uint8_t* page) const;
 
+  bool guard_ = false;
   KvLayout layout_;
   AnonymousMemory memory_;
   std::vector<Pages> pages_;  // of each class

@@ -18,6 +18,9 @@ class Program {
   // finding().
   virtual void run(const etch_step& step, bool prefill) = 0;
   virtual const std::optional<std::string>& finding() const = 0;
+  // Runs the step once more to see which call first writes a float that is not finite; -1: none
+  // does, or this program cannot tell.
+  virtual int32_t first_non_finite(const etch_step&, bool) { return -1; }
 };
 
 using OnCall = std::function<void(const Call&, double seconds)>;

@@ -9,6 +9,7 @@
 #include "session/executor.h"
 #include "session/kv_pool.h"
 #include "session/library.h"
+#include "session/non_finite.h"
 #include "session/sequence.h"
 
 namespace etch {
@@ -25,6 +26,15 @@ Result<etch_isa> isa_of(const SessionOptions& options) {
                 isa_name(*options.isa), isa_name(best_isa()));
   }
   return *options.isa;
+}
+
+// What threads share out among each other is planned for so many and no more.
+Status check_threads(const Limits& limits, int32_t n_threads) {
+  if (n_threads <= limits.n_threads) return {};
+  return fail(ErrorKind::usage,
+              "the session has {} threads, its plan is for at most {}\n  plan for as many "
+              "(Limits::n_threads), or ask for fewer",
+              n_threads, limits.n_threads);
 }
 
 const Output* find_output(const Lowered& lowered, std::string_view name) {
@@ -53,8 +63,7 @@ struct Session::Impl {
   std::optional<Batch> batch;
   std::shared_ptr<const Library> library;  // where the program's code is
   std::unique_ptr<Program> program;
-  volatile int32_t stop =
-      0;  // read by kernels; an int store is atomic on every machine etch runs on
+  int32_t stop = 0;  // not zero: cancelled; read and written atomically (etch_step)
   const OnCall* on_call = nullptr;
 
   Result<Sequence*> sequence(SequenceId id) const {
@@ -64,8 +73,10 @@ struct Session::Impl {
     }
     return sequences[static_cast<size_t>(id)].get();
   }
+  bool is_cancelled() const { return __atomic_load_n(&stop, __ATOMIC_RELAXED) != 0; }
   Status run(bool prefill);
-  Status describe_failure(bool prefill) const;
+  Status check_finite(bool prefill) const;
+  Status describe_failure(int64_t row, int32_t call, bool prefill) const;
   std::span<const float> floats_of(const Output& output) const;
   SequenceId add(std::unique_ptr<Sequence> sequence);
 };
@@ -76,7 +87,7 @@ int32_t planned_threads(const SessionOptions& options) {
 
 MemoryPlan plan_memory(const Lowered& lowered, const SessionOptions& options) {
   MemoryPlan plan;
-  plan.kv = lay_out_kv(lowered, options.kv_budget_bytes).bytes;
+  plan.kv = lay_out_kv(lowered, options.kv_budget_bytes, options.guard).bytes;
   plan.arena = lay_out_arena(lowered, planned_threads(options), options.guard).bytes;
   plan.total = plan.kv + plan.arena;
   return plan;
@@ -91,6 +102,7 @@ Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<const Lowered> 
   auto impl = std::make_unique<Impl>();
   const int32_t n_threads = planned_threads(options);
   impl->lowered = std::move(lowered);
+  ETCH_TRY(check_threads(impl->lowered->limits, n_threads));
   impl->isa = ETCH_TRY(isa_of(options));
   impl->library = options.library;
   if (impl->library) ETCH_TRY(impl->library->check(*impl->lowered));
@@ -98,7 +110,7 @@ Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<const Lowered> 
     return fail(ErrorKind::usage, "--guard is for the executor; a library's buffers lie close");
   impl->memory = plan_memory(*impl->lowered, options);
   impl->arena = ETCH_TRY(Arena::create(*impl->lowered, file, n_threads, options.guard));
-  impl->pool = ETCH_TRY(KvPool::create(*impl->lowered, options.kv_budget_bytes));
+  impl->pool = ETCH_TRY(KvPool::create(*impl->lowered, options.kv_budget_bytes, options.guard));
   impl->batch.emplace(*impl->lowered);
   impl->team.reset(etch_team_create(n_threads));
   if (!impl->team) return fail(ErrorKind::resources, "cannot start {} threads", n_threads);
@@ -235,30 +247,47 @@ Status Session::run() {
 
 // Runs the batch, and says what went wrong.
 Status Session::Impl::run(bool prefill) {
-  if (stop) return fail(ErrorKind::cancelled, "cancelled");
+  if (is_cancelled()) return fail(ErrorKind::cancelled, "cancelled");
   const etch_step& step = batch->step(&stop);
   program->run(step, prefill);
-  if (stop) return fail(ErrorKind::cancelled, "cancelled");
+  if (is_cancelled()) return fail(ErrorKind::cancelled, "cancelled");
   if (program->finding()) return fail(ErrorKind::internal, "{}", *program->finding());
-  return describe_failure(prefill);
+  return check_finite(prefill);
 }
 
-Status Session::Impl::describe_failure(bool prefill) const {
-  const auto failed = batch->failed();
-  const auto row = std::find_if(failed.begin(), failed.end(), [](int32_t f) { return f != 0; });
-  if (row == failed.end()) return {};
-  const auto r = static_cast<size_t>(row - failed.begin());
-  const CallList& list = prefill ? lowered->prefill : lowered->decode;
-  const Call& call = list.calls.at(static_cast<size_t>(*row - 1));
+// Rows that a kernel marked, then outputs. The outputs of a hand-made graph may hold anything.
+Status Session::Impl::check_finite(bool prefill) const {
   const etch_step& step = batch->step_at_work();
-  const auto& run = batch->runs()[static_cast<size_t>(step.run_of_row[r])];
-  return fail(ErrorKind::damaged,
-              "a value that is not finite at position {} of sequence {} (token {})\n"
-              "  met by node n{}{}: {}\n  {}\n"
-              "  the weights, or a cache type with too small a range (--kv f32), may be the cause",
-              step.positions[r], run.sequence, step.tokens[r], call.origin.node,
-              call.origin.tensor.empty() ? "" : " with " + call.origin.tensor, call.origin.what,
-              call.origin.location);
+  const auto failed = batch->failed();
+  const auto marked = std::find_if(failed.begin(), failed.end(), [](int32_t f) { return f != 0; });
+  const bool is_marked = marked != failed.end();
+  if (!is_marked && !lowered->has_tokens) return {};
+  const int64_t row =
+      is_marked ? marked - failed.begin() : row_with_bad_output(*lowered, arena, step);
+  if (row < 0) return {};
+  const int32_t call = is_marked ? *marked - 1 : -1;
+  const int32_t origin = program->first_non_finite(step, prefill);
+  if (is_cancelled()) return fail(ErrorKind::cancelled, "cancelled");
+  return describe_failure(row, origin >= 0 && (call < 0 || origin < call) ? origin : call, prefill);
+}
+
+Status Session::Impl::describe_failure(int64_t row, int32_t call, bool prefill) const {
+  const etch_step& step = batch->step_at_work();
+  std::string where = "a value that is not finite";
+  if (lowered->has_tokens) {
+    const auto& run = batch->runs()[static_cast<size_t>(step.run_of_row[row])];
+    where += fmt::format(" at position {} of sequence {} (token {})", step.positions[row],
+                         run.sequence, step.tokens[row]);
+  }
+  if (call < 0) return fail(ErrorKind::damaged, "{}", where);
+  const Call& c =
+      (prefill ? lowered->prefill : lowered->decode).calls.at(static_cast<size_t>(call));
+  return fail(ErrorKind::damaged, "{}\n  met by node n{}{}: {}\n  {}\n  {}", where, c.origin.node,
+              c.origin.tensor.empty() ? "" : " with " + c.origin.tensor, c.origin.what,
+              c.origin.location,
+              lowered->has_tokens ? "the weights, or a cache type with too small a range (--kv "
+                                    "f32), may be the cause"
+                                  : "inputs or weights may be the cause");
 }
 
 std::span<const float> Session::Impl::floats_of(const Output& output) const {
@@ -294,8 +323,8 @@ Result<std::span<const float>> Session::output(std::string_view name) const {
   return fail(ErrorKind::usage, "there is no output '{}'", name);
 }
 
-void Session::cancel() { impl_->stop = 1; }
-void Session::clear_cancel() { impl_->stop = 0; }
+void Session::cancel() { __atomic_store_n(&impl_->stop, 1, __ATOMIC_RELAXED); }
+void Session::clear_cancel() { __atomic_store_n(&impl_->stop, 0, __ATOMIC_RELAXED); }
 
 const Lowered& Session::lowered() const { return *impl_->lowered; }
 const MemoryPlan& Session::memory() const { return impl_->memory; }

@@ -5,8 +5,10 @@
 
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <sstream>
 
+#include "session/non_finite.h"
 #include "support/count_allocations.h"
 #include "support/counting_model.h"
 
@@ -21,6 +23,15 @@ std::unique_ptr<Session> make(const counting::Shape& shape = {},
   auto session = Session::create(counting::make(shape), {}, options);
   EXPECT_TRUE(session) << session.error().message;
   return std::move(*session);
+}
+
+// Which argument of an attend call says where its result goes.
+size_t attend_y() {
+  const auto fields = info(ArgsKind::attend).fields;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].name == "y.at") return i;
+  }
+  return 0;
 }
 
 int32_t token(int64_t position) { return static_cast<int32_t>(1 + position * 7 % 50); }
@@ -306,6 +317,76 @@ TEST(Session, a_guard_names_the_call_that_writes_behind_its_buffer) {
   EXPECT_EQ((*session)->length(id), 0);
 }
 
+// A session of the counting model one call of which has another kernel.
+std::unique_ptr<Session> with_kernel(size_t call, const etch_kernel& kernel, bool guard,
+                                     std::shared_ptr<Lowered> lowered = counting::make()) {
+  for (CallList* list : {&lowered->decode, &lowered->prefill}) list->calls[call].kernel = &kernel;
+  auto session = Session::create(lowered, {}, {.n_threads = 2, .isa = ETCH_SCALAR, .guard = guard});
+  EXPECT_TRUE(session) << session.error().message;
+  return std::move(*session);
+}
+
+// Appends as it should and writes a byte at `offset` of the first page of each row's sequence.
+template <int offset, int from_position>
+void append_astray(const void* args, const etch_thread* t, int64_t first, int64_t last) {
+  counting::append(args, t, first, last);
+  for (int64_t r = first; r < last; ++r) {
+    if (t->step->positions[r] == from_position)
+      t->step->states[t->step->run_of_row[r]][0][offset] ^= 1;
+  }
+}
+
+TEST(Session, a_guard_names_the_call_that_writes_behind_a_page) {
+  static const etch_kernel kLong =
+      counting::kernel("count_long_append", ArgsKind::append, append_astray<128 * 4 + 3, 5>);
+  static const etch_kernel kEarly =
+      counting::kernel("count_early_append", ArgsKind::append, append_astray<-1, 5>);
+  for (const bool before : {false, true}) {
+    auto session = with_kernel(1, before ? kEarly : kLong, true);
+    const SequenceId id = *session->create_sequence();
+    EXPECT_EQ(feed(*session, id, 5, 5).size(), 5u);
+    const std::vector<BatchRow> rows = {{1, id, 5, true}};
+    const auto result = session->step(rows);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().kind, ErrorKind::internal);
+    EXPECT_THAT(result.error().message,
+                HasSubstr(before ? "call 1 (count_early_append) wrote where it should not: 1 bytes "
+                                   "before page 0 of state 'kv[0]'"
+                                 : "call 1 (count_long_append) wrote where it should not: 3 bytes "
+                                   "behind the end of page 0 of state 'kv[0]'"));
+  }
+}
+
+TEST(Session, a_guard_says_that_a_full_page_was_changed) {
+  static const etch_kernel kMeddling =
+      counting::kernel("count_meddling_append", ArgsKind::append, append_astray<9, 130>);
+  auto session = with_kernel(1, kMeddling, true);
+  const SequenceId id = *session->create_sequence();
+  EXPECT_EQ(feed(*session, id, 130, 50).size(), 130u);
+  const std::vector<BatchRow> rows = {{1, id, 130, true}};
+  const auto result = session->step(rows);
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().message,
+              HasSubstr("changed what state 'kv[0]' holds of positions 0 to 127"));
+}
+
+TEST(Session, a_guard_lets_positions_that_were_never_written_be_nan) {
+  static const etch_kernel kFar = counting::kernel(
+      "count_far_attend", ArgsKind::attend,
+      [](const void* args, const etch_thread* t, int64_t first, int64_t last) {
+        const auto& a = *static_cast<const etch_attend*>(args);
+        counting::attend(args, t, first, last);
+        for (int64_t r = first; r < last; ++r)
+          counting::row_of(a.y, r)[0] = reinterpret_cast<const float*>(t->step->states[0][0])[100];
+      });
+  auto session = with_kernel(2, kFar, true);
+  const SequenceId id = *session->create_sequence();
+  const std::vector<BatchRow> rows = {{1, id, 0, true}};
+  const auto result = session->step(rows);
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().message, HasSubstr("not finite at position 0 of sequence"));
+}
+
 TEST(Session, a_guard_fills_what_is_dead_with_nan) {
   static const etch_kernel kLate = counting::kernel(
       "count_late_gather", ArgsKind::gather,
@@ -323,8 +404,77 @@ TEST(Session, a_guard_fills_what_is_dead_with_nan) {
   const SequenceId id = *(*session)->create_sequence();
   std::vector<BatchRow> rows = {{1, id, 0, true}};
   auto result = (*session)->step(rows);
-  ASSERT_TRUE(result) << result.error().message;
-  EXPECT_TRUE(std::isnan(result->logits[0]));
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().message, HasSubstr("not finite"));
+}
+
+TEST(Session, refuses_more_threads_than_it_was_planned_for) {
+  auto lowered = counting::make();
+  lowered->limits.n_threads = 2;
+  EXPECT_TRUE(Session::create(lowered, {}, {.n_threads = 1, .isa = ETCH_SCALAR}));
+  EXPECT_TRUE(Session::create(lowered, {}, {.n_threads = 2, .isa = ETCH_SCALAR}));
+  const auto refused = Session::create(lowered, {}, {.n_threads = 3, .isa = ETCH_SCALAR});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::usage);
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("the session has 3 threads, its plan is for at most 2"));
+}
+
+TEST(Session, outputs_that_are_not_finite_are_an_error_of_their_position) {
+  static const etch_kernel kBlowing =
+      counting::kernel("count_blowing_attend", ArgsKind::attend,
+                       [](const void* args, const etch_thread* t, int64_t first, int64_t last) {
+                         counting::attend(args, t, first, last);
+                         for (int64_t r = first; r < last; ++r) {
+                           if (t->step->positions[r] != 21) continue;
+                           counting::row_of(static_cast<const etch_attend*>(args)->y, r)[1] =
+                               std::numeric_limits<float>::infinity();
+                         }
+                       });
+  for (const int64_t chunk : {1, 11}) {
+    auto lowered = counting::make();
+    for (CallList* list : {&lowered->decode, &lowered->prefill}) {
+      Call& attend = list->calls[2];  // says what it writes
+      const Place y = std::get<Place>(attend.args[attend_y()]);
+      attend.writes.push_back(
+          {.place = y, .bytes = lowered->buffers[static_cast<size_t>(y.buffer)].bytes});
+      attend.origin.node = 8;
+      attend.origin.tensor = "blk.0.attn_v.weight";
+    }
+    auto session = with_kernel(2, kBlowing, false, lowered);
+    const SequenceId id = *session->create_sequence();
+    EXPECT_EQ(feed(*session, id, 20, 20).size(), 20u);
+    std::vector<BatchRow> rows;
+    for (int32_t p = 20; p < 20 + (chunk == 1 ? 1 : 20); ++p) rows.push_back({3, id, p, true});
+    if (chunk == 1) {
+      ASSERT_TRUE(session->step(rows));
+      rows = {{3, id, 21, true}};
+    }
+    const auto result = session->step(rows);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().kind, ErrorKind::damaged);
+    EXPECT_THAT(
+        result.error().message,
+        HasSubstr("not finite at position 21 of sequence 0 (token 3)\n  met by node n8 with "
+                  "blk.0.attn_v.weight"));
+    EXPECT_EQ(session->length(id), rows[0].position);
+  }
+}
+
+TEST(NonFinite, is_found_wherever_it_stands) {
+  for (size_t n = 1; n < 40; ++n) {
+    std::vector<float> x(n, std::numeric_limits<float>::max());
+    EXPECT_TRUE(all_finite(x));
+    for (size_t i = 0; i < n; ++i) {
+      for (const float bad :
+           {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
+            std::numeric_limits<float>::quiet_NaN()}) {
+        std::vector<float> y = x;
+        y[i] = bad;
+        EXPECT_FALSE(all_finite(y)) << i << " of " << n;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -117,7 +117,8 @@ struct Shape {
 inline std::shared_ptr<Lowered> make(const Shape& shape = {}) {
   auto l = std::make_shared<Lowered>();
   l->name = "counting";
-  l->limits = {.n_ctx = shape.n_ctx, .n_rows = shape.n_rows, .n_outputs = shape.n_outputs};
+  l->limits = {
+      .n_ctx = shape.n_ctx, .n_rows = shape.n_rows, .n_outputs = shape.n_outputs, .n_threads = 8};
   l->states.push_back({.name = "kv[0]", .page_bytes = 128 * 4});
   if (shape.window > 0) {
     l->states.push_back({.name = "kv[1]", .page_bytes = 128 * 4, .window = shape.window});
