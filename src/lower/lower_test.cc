@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "graph/passes.h"
 #include "lower/explain.h"
 #include "lowered/kinds.h"
 #include "lowered/print.h"
@@ -260,6 +261,35 @@ TEST(Lower, names_operation_and_line_where_there_is_no_kernel_yet) {
   ASSERT_FALSE(l);
   EXPECT_EQ(l.error().kind, ErrorKind::unsupported);
   EXPECT_THAT(l.error().message, HasSubstr("circuits/rwkv7.circuit:61: shift"));
+}
+
+TEST(Lower, says_why_attention_needs_rows_of_tokens) {
+  Builder b("once");
+  const ValueId x = b.input("x", Rows::once, {4, 16});
+  b.output("y", b.apply(Op::attention, {x, x, x}, {{"scale", 1.0}}));
+  const Result<Graph> graph = std::move(b).finish();
+  ASSERT_TRUE(graph) << graph.error().message;
+  const Result<Lowered> l = lower(*graph, Target{}, {});
+  ASSERT_FALSE(l);
+  EXPECT_EQ(l.error().kind, ErrorKind::unsupported);
+  EXPECT_THAT(l.error().message,
+              HasSubstr("attention: its kernels work on the rows of a step's tokens"));
+}
+
+// The head behind a gather that moved up to the step's tokens themselves.
+TEST(Lower, looks_up_the_rows_that_want_outputs_alone_where_no_layer_mixes_tokens) {
+  const std::vector<float> table(8 * 32, 0.5f);
+  Builder b("bag");
+  const ValueId ids = b.input("tokens", Rows::tokens, {}, Value::Kind::ids);
+  const ValueId rows = b.embed(
+      b.weight("table", DType::f32, {8, 32}, reinterpret_cast<const uint8_t*>(table.data())), ids);
+  b.output("logits", b.apply(Op::outputs_only, {rows}));
+  Result<Graph> graph = std::move(b).finish();
+  ASSERT_TRUE(graph) << graph.error().message;
+  ASSERT_TRUE(run_passes(*graph, {}));
+  const Result<Lowered> l = lower(*graph, Target{}, {});
+  ASSERT_TRUE(l) << l.error().message;
+  EXPECT_EQ(count(l->decode, "gather"), 0);
 }
 
 TEST(Lower, knows_its_passes_by_name) {

@@ -96,8 +96,12 @@ Status lower_attention(Drafter& d, const Node& node) {
     return d.unsupported(node, "'only' and 'also' have no kernel yet");
   const bool cached = node.state() >= 0;
   const Value& q_value = d.value(node.inputs[0]);
-  if (q_value.rows != Rows::tokens || q_value.shape.size() != 2)
-    return d.unsupported(node, "it needs rows of tokens");
+  if (q_value.rows != Rows::tokens || q_value.shape.size() != 2) {
+    return d.unsupported(
+        node,
+        "its kernels work on the rows of a step's tokens, and this graph computes it once\n"
+        "  a graph without tokens makes attention of matmul, softmax and matmul");
+  }
   const int64_t n_q = q_value.shape[0], d_k = q_value.shape[1];
   int64_t n_kv = 0, d_v = 0;
   if (cached) {

@@ -63,6 +63,11 @@ Status lower_outputs_only(Drafter& d, const Node& node) {
     d.define(node.outputs[0], x);
     return {};
   }
+  if (x.place.space == Space::none) {  // the step's tokens: who reads them looks up its own rows
+    x.rows = Rows::outputs;
+    d.define(node.outputs[0], x);
+    return {};
+  }
   x = ETCH_TRY(d.contiguous(x));
   const Operand y = d.make(node.outputs[0]);
   DraftCall& call = d.emit(ArgsKind::gather, "gather");
