@@ -83,10 +83,14 @@ class Files(unittest.TestCase):
         self.assertEqual((j["circuit"], j["memory"]), (None, None))
         self.assertIn("does not run here", etch("inspect", OTHER)[0])
 
-    def test_weights_that_are_not_numbers_name_the_node(self):
+    def test_weights_that_are_not_numbers_name_the_tensor(self):
         tiny_model.write(str(HERE / "poison.gguf"), poison=True)
-        q8 = etch("logits", HERE / "poison.gguf", "--tokens", "1", code=0)[0]  # float weights carry it through
-        self.assertIn("nan", q8)
+        for way in ([], ["--guard"], ["-t", 3]):
+            out, err = etch("logits", HERE / "poison.gguf", "--tokens", "1", *way, code=3)
+            self.assertEqual(out, "")
+            self.assertRegex(err, r"a value that is not finite at position 0 of sequence 0 \(token 1\)\n"
+                                  r"  met by node n\d+ with output_norm.weight: hidden = rmsnorm\(x.4, output_norm\)\n"
+                                  r"  circuits/llama.circuit:\d+\n")
 
 
 class Tokenize(unittest.TestCase):
@@ -191,11 +195,19 @@ class Run(unittest.TestCase):
         for way in (["-t", 1], ["-t", 3], ["--ubatch", 1], ["--ubatch", 7], ["--guard"], ["--isa", "scalar"]):
             self.assertEqual(etch("run", MODEL, "-p", "x" * 100, "-n", 30, *way)[0], said, way)
 
-    def test_a_full_context_is_an_error(self):
-        self.assertIn("the context holds 8", etch("run", MODEL, "-p", "a long prompt", "--raw", "--ctx", 8, code=5)[1])
-        out, err = etch("run", MODEL, "-p", "short", "--raw", "--ctx", 16, "-n", 200, "--top-k", 1, code=5)
-        self.assertIn("the context of 16 positions is full", err)
-        self.assertNotEqual(out, "")
+    def test_a_prompt_longer_than_the_context_is_refused_before_anything_runs(self):
+        out, err = etch("run", MODEL, "-p", "a long prompt", "--raw", "--ctx", 8, code=5)
+        self.assertEqual(out, "")
+        self.assertIn("error: the prompt has 13 tokens, the context holds 8", err)
+
+    def test_a_full_context_ends_the_answer_and_is_said(self):
+        whole = etch("run", MODEL, "-p", "short", "--raw", "--ctx", 200, "-n", 100, "--temp", 0)[0]
+        for prompt, answer in (("short", 12), ("x" * 16, 1)):  # the last token needs no position
+            out, err = etch("run", MODEL, "-p", prompt, "--raw", "--ctx", 16, "-n", 200, "--temp", 0, "--special", "--stats")
+            self.assertIn("warning: the context of 16 positions is full; the answer is cut off there", err)
+            self.assertIn(f"answer {answer} tokens", err)
+            self.assertNotEqual(out, "")
+            self.assertTrue(prompt != "short" or whole.startswith(out))
 
     def test_a_reader_that_has_gone_ends_it_quietly(self):
         p = subprocess.Popen([ETCH, "run", MODEL, "-p", "a", "--raw", "-n", "200"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -284,6 +296,13 @@ class Others(unittest.TestCase):
         j = etch_json("circuit", "test", "llama", "--mixes", 1)
         self.assertEqual((j["failed"], j["executed"]), (0, len(j["models"])))
         self.assertGreater(len(j["models"]), 15)
+
+    def test_circuits_say_what_has_no_kernel_yet(self):
+        for name, reason in (("mamba", "conv1d: there is no kernel for it yet"), ("rwkv7", "shift: there is no kernel for it yet")):
+            j = etch_json("circuit", "test", name, "--mixes", 0)
+            self.assertEqual((j["failed"], j["executed"]), (0, 0))
+            self.assertTrue(all(reason in m["not_executed"] for m in j["models"]), name)
+            self.assertIn("plain only", etch("circuit", "test", name, "--mixes", 0)[0])
 
     def test_a_circuit_of_ones_own_comes_first(self):
         (HERE / "mine.circuit").write_text((ROOT / "circuits/llama.circuit").read_text())
