@@ -37,16 +37,18 @@ struct Interpreter {
   std::vector<Wire<T>> wires;
   std::vector<int> readers;  // still to come, by value
   Frame<T> frame;
+  const OnValue& on_value;
 
   Interpreter(const Graph& g, std::span<const InterpretRow> r, KeptStates& kept,
-              std::span<const InterpretInput> i)
+              std::span<const InterpretInput> i, const OnValue& told)
       : graph(g),
         rows(r),
         inputs(i),
         step(r),
         wires(g.values.size()),
         readers(g.values.size()),
-        frame{graph, step, kept, wires} {
+        frame{graph, step, kept, wires},
+        on_value(told) {
     for (const Node& node : graph.nodes)
       for (const ValueId v : node.inputs) readers[static_cast<size_t>(v)] += !node.dead;
     for (const GraphOutput& output : graph.outputs) ++readers[static_cast<size_t>(output.value)];
@@ -97,10 +99,29 @@ struct Interpreter {
     }
   }
 
+  void tell(const Node& node) const {
+    for (const ValueId v : node.outputs) {
+      const Wire<T>& wire = wires[static_cast<size_t>(v)];
+      if (node.op == Op::weight || !wire.ready || wire.real.empty()) continue;
+      std::vector<double> numbers;
+      const bool experts = graph.value(v).kind == Value::Kind::experts;
+      for (int64_t r = 0; r < wire.rows; ++r) {
+        const auto row = r * wire.width;
+        if (experts)
+          numbers.insert(numbers.end(), wire.ids.begin() + row,
+                         wire.ids.begin() + row + wire.width);
+        numbers.insert(numbers.end(), wire.real.begin() + row,
+                       wire.real.begin() + row + wire.width);
+      }
+      on_value(v, wire.rows, numbers);
+    }
+  }
+
   Result<Interpreted> run() {
     for (const Node& node : graph.nodes) {
       if (node.dead) continue;
       ETCH_TRY(run(node));
+      if (on_value) tell(node);
       for (const ValueId v : node.inputs)
         if (--readers[static_cast<size_t>(v)] == 0) wires[static_cast<size_t>(v)] = {};
     }
@@ -126,11 +147,11 @@ const InterpretedOutput* Interpreted::find(std::string_view name) const {
 
 Result<Interpreted> interpret(const Graph& graph, std::span<const InterpretRow> rows,
                               KeptStates& states, Precision precision,
-                              std::span<const InterpretInput> inputs) {
+                              std::span<const InterpretInput> inputs, const OnValue& on_value) {
   ETCH_TRY(check_rows(rows));
   if (precision == Precision::float64)
-    return Interpreter<double>(graph, rows, states, inputs).run();
-  return Interpreter<float>(graph, rows, states, inputs).run();
+    return Interpreter<double>(graph, rows, states, inputs, on_value).run();
+  return Interpreter<float>(graph, rows, states, inputs, on_value).run();
 }
 
 }  // namespace etch

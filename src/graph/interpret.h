@@ -8,6 +8,7 @@
 // neither etch's polynomials nor its order of sums.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -58,10 +59,16 @@ struct Interpreted {
   const InterpretedOutput* find(std::string_view name) const;
 };
 
+// Told of every value of numbers once it is computed, in the order of the nodes: its id, how many
+// rows, and the numbers [rows, shape]. Of the experts a router chose: [rows, top] ids
+// and as many weights behind them in each row.
+using OnValue = std::function<void(ValueId value, int64_t rows, std::span<const double> numbers)>;
+
 // One step. Fails where the input is at fault: an id outside its table, positions with a gap, an
 // input that is missing or of another size.
 Result<Interpreted> interpret(const Graph& graph, std::span<const InterpretRow> rows,
                               KeptStates& states, Precision precision = Precision::float32,
-                              std::span<const InterpretInput> inputs = {});
+                              std::span<const InterpretInput> inputs = {},
+                              const OnValue& on_value = {});
 
 }  // namespace etch
