@@ -53,8 +53,13 @@ void resolve_args(const Call& call, const Arena& arena, int32_t thread,
 }
 
 Executor::Executor(const Lowered& lowered, const Arena& arena, etch_team* team, etch_isa isa,
-                   bool guard, const OnCall* on_call)
-    : lowered_(&lowered), arena_(&arena), team_(team), isa_(isa), on_call_(on_call) {
+                   bool guard, const OnCall* on_call, const OnResult* on_result)
+    : lowered_(&lowered),
+      arena_(&arena),
+      team_(team),
+      isa_(isa),
+      on_call_(on_call),
+      on_result_(on_result) {
   if (guard) guard_.emplace(lowered, arena);
   decode_.source = &lowered.decode;
   prefill_.source = &lowered.prefill;
@@ -115,7 +120,8 @@ int32_t Executor::first_non_finite(const etch_step& step, bool prefill) {
 void Executor::start(const etch_step& step, bool prefill) {
   step_ = &step;
   lists_ = prefill ? &prefill_ : &decode_;
-  const bool watched = guard_.has_value() || looks_for_non_finite_ || (on_call_ && *on_call_);
+  const bool watched = guard_.has_value() || looks_for_non_finite_ || (on_call_ && *on_call_) ||
+                       (on_result_ && *on_result_);
   const auto body =
       watched ? [](void* self, int32_t t) { static_cast<Executor*>(self)->walk_watched(t); }
               : [](void* self, int32_t t) { static_cast<Executor*>(self)->walk(t); };
@@ -147,20 +153,28 @@ void Executor::walk(int32_t thread) {
   }
 }
 
+void Executor::tell(int32_t call) const {
+  const auto at = [this](const Place& p) -> const uint8_t* { return arena_->resolve(p, 0); };
+  (*on_result_)(
+      {lists_->source->calls[static_cast<size_t>(call)], call, lists_ == &prefill_, *step_, at});
+}
+
 void Executor::walk_watched(int32_t thread) {
   using Clock = std::chrono::steady_clock;
+  const bool telling = on_result_ && *on_result_ && !looks_for_non_finite_;
   etch_thread self = {
       .step = step_, .team = team_, .index = thread, .count = etch_team_threads(team_), .call = 0};
   for (const ResolvedCall& call : lists_->threads[static_cast<size_t>(thread)].calls) {
     const auto start = Clock::now();
     do_call(call.kernel, isa_, call.args, call.split, self);
-    const bool stops = guard_ || looks_for_non_finite_;
+    const bool stops = guard_ || looks_for_non_finite_ || telling;
     if (call.barrier_after || stops) etch_team_barrier(team_, thread);
     if (thread == 0 && on_call_ && *on_call_ && !looks_for_non_finite_) {
       (*on_call_)(lists_->source->calls[static_cast<size_t>(self.call)],
                   std::chrono::duration<double>(Clock::now() - start).count());
     }
     if (stops) {
+      if (thread == 0 && telling) tell(self.call);
       if (thread == 0 && looks_for_non_finite_ && non_finite_ < 0 &&
           wrote_non_finite(*lowered_, *arena_, *lists_->source, self.call, *step_)) {
         non_finite_ = self.call;

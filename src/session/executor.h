@@ -17,9 +17,9 @@ namespace etch {
 
 class Executor : public Program {
  public:
-  // All must outlive it. `on_call` may be set and cleared between steps.
+  // All must outlive it. `on_call` and `on_result` may be set and cleared between steps.
   Executor(const Lowered& lowered, const Arena& arena, etch_team* team, etch_isa isa, bool guard,
-           const OnCall* on_call);
+           const OnCall* on_call, const OnResult* on_result);
   void run(const etch_step& step, bool prefill) override;
   const std::optional<std::string>& finding() const override;
   int32_t first_non_finite(const etch_step& step, bool prefill) override;
@@ -41,7 +41,9 @@ class Executor : public Program {
   };
   ThreadList resolve(const CallList& list, int32_t thread) const;
   void walk(int32_t thread);
-  void walk_watched(int32_t thread);  // with a guard or on_call, or looking for what is not finite
+  // With a guard, on_call or on_result, or looking for what is not finite.
+  void walk_watched(int32_t thread);
+  void tell(int32_t call) const;
   void start(const etch_step& step, bool prefill);
 
   const Lowered* lowered_;
@@ -49,6 +51,7 @@ class Executor : public Program {
   etch_team* team_;
   etch_isa isa_;
   const OnCall* on_call_;
+  const OnResult* on_result_;
   std::optional<Guard> guard_;
   std::optional<std::string> no_finding_;
   Lists decode_, prefill_;

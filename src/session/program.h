@@ -25,4 +25,14 @@ class Program {
 
 using OnCall = std::function<void(const Call&, double seconds)>;
 
+// What a call has just left behind, told by thread 0 while the others wait: for comparing runs.
+struct CallResult {
+  const Call& call;
+  int32_t number = 0;  // in its list
+  bool prefill = false;
+  const etch_step& step;
+  std::function<const uint8_t*(const Place&)> at;  // of shared memory, and of thread 0's own
+};
+using OnResult = std::function<void(const CallResult&)>;
+
 }  // namespace etch

@@ -65,6 +65,7 @@ struct Session::Impl {
   std::unique_ptr<Program> program;
   int32_t stop = 0;  // not zero: cancelled; read and written atomically (etch_step)
   const OnCall* on_call = nullptr;
+  const OnResult* on_result = nullptr;
 
   Result<Sequence*> sequence(SequenceId id) const {
     if (id < 0 || id >= static_cast<SequenceId>(sequences.size()) ||
@@ -93,7 +94,10 @@ MemoryPlan plan_memory(const Lowered& lowered, const SessionOptions& options) {
   return plan;
 }
 
-Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) { impl_->on_call = &on_call; }
+Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {
+  impl_->on_call = &on_call;
+  impl_->on_result = &on_result;
+}
 Session::~Session() = default;
 
 Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<const Lowered> lowered,
@@ -120,7 +124,7 @@ Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<const Lowered> 
     self.program = make_program(*self.library, self.arena, file.data(), self.team.get(), self.isa);
   } else {
     self.program = std::make_unique<Executor>(*self.lowered, self.arena, self.team.get(), self.isa,
-                                              options.guard, self.on_call);
+                                              options.guard, self.on_call, self.on_result);
   }
   return session;
 }

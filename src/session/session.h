@@ -54,6 +54,7 @@ struct MemoryPlan {
 };
 
 class Program;  // what runs the calls: the executor or a library (program.h)
+struct CallResult;
 
 class Session {
  public:
@@ -102,6 +103,8 @@ class Session {
   // Called after every call with its seconds on thread 0 (profile); empty: not called, no cost
   // beyond one branch.
   std::function<void(const Call&, double seconds)> on_call;
+  // Called after every call with what it has left (program.h), while all threads wait.
+  std::function<void(const CallResult&)> on_result;
 
  private:
   struct Impl;
