@@ -17,7 +17,7 @@ ETCH, ROOT = sys.argv[1], pathlib.Path(sys.argv[2])
 FOLDER = tempfile.TemporaryDirectory()
 HERE = pathlib.Path(FOLDER.name)
 MODEL, MUTE, OTHER = (str(HERE / n) for n in ("tiny.gguf", "mute.gguf", "other.gguf"))
-VERBS = ["run", "inspect", "tokenize", "logits", "bench", "circuit", "explain", "compile"]
+VERBS = ["run", "inspect", "tokenize", "logits", "bench", "circuit", "explain", "compile", "verify", "parity"]
 
 
 def etch(*args, stdin=b"", code=0, env=None):
