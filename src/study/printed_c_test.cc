@@ -39,7 +39,7 @@ const std::vector<DType> kMix = {DType::q4_1, DType::q8_0, DType::q4_k, DType::q
 
 // The circuits that run.
 constexpr const char* kCircuits[] = {"llama",   "qwen2",  "qwen3",   "gemma3",
-                                     "gemma3n", "gemma4", "mixtral", "gptoss"};
+                                     "gemma3n", "gemma4", "mixtral", "gptoss", "nemotron_h"};
 // Compiles, but its decoder reads what its encoder left, and no session runs encoders yet.
 constexpr std::string_view kHalf = "t5";
 
