@@ -98,13 +98,17 @@ std::string with_indices(std::string_view name, std::string_view variable, int64
 
 std::string starred(std::string_view name) {
   std::string s;
-  for (size_t i = 0; i < name.size(); ++i) {
-    const bool digit = name[i] >= '0' && name[i] <= '9';
-    const bool number = digit && i > 0 && (name[i - 1] == '.' || s.back() == '*');
-    if (!number)
-      s += name[i];
-    else if (s.back() != '*')
+  for (size_t i = 0; i < name.size();) {
+    size_t end = i;
+    while (end < name.size() && name[end] >= '0' && name[end] <= '9') ++end;
+    const bool number =
+        end > i && (i == 0 || name[i - 1] == '.') && (end == name.size() || name[end] == '.');
+    if (number) {
       s += '*';
+      i = end;
+    } else {
+      s += name[i++];
+    }
   }
   return s;
 }
