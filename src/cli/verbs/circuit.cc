@@ -1,5 +1,5 @@
 // etch circuit: what circuits there are, what they say, whether they are sound, whether they run
-// right.
+// right, and a first draft of a new one.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -13,13 +13,16 @@
 #include "cli/parser.h"
 #include "cli/render.h"
 #include "cli/verb.h"
+#include "study/draft_circuit.h"
 #include "study/test_circuit.h"
 
 namespace etch::cli {
 namespace {
 
+namespace fs = std::filesystem;
+
 struct Flags {
-  std::string action, what, circuit;
+  std::string action, what, circuit, output;
   int64_t seed = 1, mixes = 4;
   bool json = false;
 };
@@ -136,14 +139,48 @@ Result<int> test(const Flags& flags) {
   return report.n_failed() > 0 ? 1 : 0;
 }
 
+Result<int> draft(const Flags& flags) {
+  if (flags.what.empty())
+    return fail(ErrorKind::usage, "a circuit for which file? `etch circuit new MODEL`");
+  auto model = std::make_shared<const Model>(ETCH_TRY(read_model(flags.what)));
+  const CircuitLibrary library = ETCH_TRY(library_for(flags));
+  const CircuitDraft draft =
+      ETCH_TRY(draft_circuit(library, model, fs::path(flags.what).filename().string()));
+  if (!flags.output.empty()) {
+    if (fs::exists(flags.output))
+      return fail(ErrorKind::usage, "{} exists already; a draft never replaces a file",
+                  flags.output);
+    ETCH_TRY(write_file(flags.output, draft.text));
+  }
+  if (flags.json) {
+    ETCH_TRY(put_json({{"schema", "etch.circuit-draft/1"},
+                       {"nearest", draft.nearest},
+                       {"tensors", draft.n_tensors},
+                       {"known", draft.n_known},
+                       {"open", draft.open},
+                       {"text", draft.text}}));
+  } else if (flags.output.empty()) {
+    ETCH_TRY(put(draft.text));
+  } else {
+    std::string text = fmt::format("{}: made from {}, which knows {} of {} tensors\n", flags.output,
+                                   draft.nearest, draft.n_known, draft.n_tensors);
+    for (const std::string& o : draft.open) text += "  " + o + "\n";
+    ETCH_TRY(put(text));
+  }
+  return 0;
+}
+
 Result<int> run(const Flags& flags) {
+  if (!flags.output.empty() && flags.action != "new")
+    return fail(ErrorKind::usage, "-o is for `etch circuit new`");
   if (flags.action == "list") return list(flags);
   if (flags.action == "show") return show(flags);
   if (flags.action == "check") return check(flags);
   if (flags.action == "test") return test(flags);
-  constexpr std::string_view kActions[] = {"list", "show", "check", "test"};
-  return fail(ErrorKind::usage, "circuit {}: expected list, show, check or test{}", flags.action,
-              suggestion(flags.action, kActions));
+  if (flags.action == "new") return draft(flags);
+  constexpr std::string_view kActions[] = {"list", "show", "check", "test", "new"};
+  return fail(ErrorKind::usage, "circuit {}: expected list, show, check, test or new{}",
+              flags.action, suggestion(flags.action, kActions));
 }
 
 }  // namespace
@@ -153,11 +190,14 @@ Action setup_circuit(Parser& parser) {
                   "  etch circuit list\n"
                   "  etch circuit show llama\n"
                   "  etch circuit check my.circuit\n"
-                  "  etch circuit test my.circuit --mixes 20");
+                  "  etch circuit test my.circuit --mixes 20\n"
+                  "  etch circuit new model.gguf -o my.circuit");
   auto flags = std::make_shared<Flags>();
-  parser.text("action", flags->action, "list|show|check|test", "what to do");
+  parser.text("action", flags->action, "list|show|check|test|new", "what to do");
   parser.require("action");
-  parser.text("circuit", flags->what, "CIRCUIT", "name, or path of a file");
+  parser.text("circuit", flags->what, "CIRCUIT", "name, or path of a file; new: a GGUF file");
+  parser.text("-o,--output", flags->output, "FILE",
+              "new: where the draft goes (default: standard output)");
   parser.text("--circuit", flags->circuit, "PATH",
               "circuit file, or folder of circuits, before all others");
   parser.number("--mixes", flags->mixes, "test: models of random mixes of types (default 4)", 0,
