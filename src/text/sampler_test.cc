@@ -13,6 +13,7 @@
 #include "text/random.h"
 #include "text/real_math.h"
 #include "text/samplers/step.h"
+#include "text/tokenizer.h"
 
 namespace etch {
 namespace {
@@ -53,7 +54,7 @@ struct VectorCase {
   std::string step;
 };
 
-// The parameters of a case in our words; nothing for the steps etch does not have yet.
+// The parameters of a case in our words; nothing for a step that etch does not know.
 std::optional<VectorCase> translate(const json& c) {
   VectorCase v;
   const json& p = c["params"];
@@ -84,7 +85,20 @@ std::optional<VectorCase> translate(const json& c) {
   } else if (sampler == "xtc") {
     v.options.xtc_probability = 1;
     v.options.xtc_threshold = p["threshold"];
-  } else {
+  } else if (sampler == "dry") {
+    v.options.dry_multiplier = p["multiplier"];
+    v.options.dry_base = p["base"];
+    v.options.dry_allowed_length = p["allowed_length"];
+    v.options.dry_last_n = p["last_n"];
+  } else if (sampler == "mirostat" || sampler == "mirostat_v2") {
+    v.options.mirostat = sampler == "mirostat" ? 1 : 2;
+    v.options.mirostat_tau = p["tau"];
+    v.options.mirostat_eta = p["eta"];
+    v.step = "mirostat";
+  } else if (sampler == "adaptive_p") {
+    v.options.adaptive_target = p["target"];
+    v.options.adaptive_decay = p["decay"];
+  } else if (sampler != "infill") {
     return std::nullopt;
   }
   return v;
@@ -95,6 +109,8 @@ float logit_of(const json& value) { return value.is_string() ? kNone : value.get
 TEST(SamplerSteps, DoWhatLlamaCppDoes) {
   const auto file = test::shared_file("data/sampling/samplers.jsonl");
   if (!file) GTEST_SKIP();
+  const auto model = read_model(*test::shared_file("data/vocab/ggml-vocab-gpt-2.gguf"));
+  const auto tokenizer = make_tokenizer(*model);
   std::istringstream lines(test::read_text(*file));
   int checked = 0;
   for (std::string line; std::getline(lines, line);) {
@@ -106,7 +122,7 @@ TEST(SamplerSteps, DoWhatLlamaCppDoes) {
     for (const json& l : c["logits"]) candidates.logits.push_back(logit_of(l));
     const SamplerKind* kind = find_sampler_kind(v->step);
     ASSERT_NE(kind, nullptr) << v->step;
-    if (const auto step = kind->make(v->options)) {
+    if (const auto step = kind->make(v->options, tokenizer->get())) {
       for (const json& id : c["history"]) step->accept(id);
       step->apply(candidates);
     }
@@ -124,7 +140,7 @@ TEST(SamplerSteps, DoWhatLlamaCppDoes) {
       }
     }
   }
-  EXPECT_EQ(checked, 80);
+  EXPECT_EQ(checked, 115);
 }
 
 SamplingOptions plain_options() {
@@ -198,8 +214,8 @@ TEST(Sampler, RefusesNonsenseAndNamesIt) {
   SamplingOptions o;
   o.steps = {"top_q"};
   EXPECT_EQ(make_sampler(o).error().message,
-            "no sampler step 'top_q'; there are penalties, top_n_sigma, top_k, typical_p, top_p, "
-            "min_p, xtc, temperature");
+            "no sampler step 'top_q'; there are penalties, dry, top_n_sigma, top_k, typical_p, "
+            "top_p, min_p, xtc, temperature, infill, mirostat, adaptive_p");
   o = {};
   o.temperature = std::nanf("");
   EXPECT_EQ(make_sampler(o).error().kind, ErrorKind::usage);

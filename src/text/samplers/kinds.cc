@@ -2,8 +2,8 @@
 
 namespace etch {
 
-#define ETCH_SAMPLER(name, other, make, only_truncates) \
-  std::unique_ptr<SamplerStep> make(const SamplingOptions& options);
+#define ETCH_SAMPLER(name, other, letter, make, only_truncates, needs_texts, stands_last) \
+  std::unique_ptr<SamplerStep> make(const SamplingOptions& options, const Tokenizer* tokenizer);
 #include "text/samplers/samplers.def"
 #undef ETCH_SAMPLER
 
@@ -12,10 +12,12 @@ namespace {
 struct Row {
   SamplerKind kind;
   std::string_view other_name;
+  char letter;
 };
 
 constexpr Row kRows[] = {
-#define ETCH_SAMPLER(name, other, make, only_truncates) {{name, make, only_truncates}, other},
+#define ETCH_SAMPLER(name, other, letter, make, only_truncates, needs_texts, stands_last) \
+  {{name, make, only_truncates, needs_texts, stands_last}, other, letter},
 #include "text/samplers/samplers.def"
 #undef ETCH_SAMPLER
 };
@@ -38,6 +40,17 @@ const SamplerKind* find_sampler_kind(std::string_view name) {
     if (plain(row.kind.name) == wanted || plain(row.other_name) == wanted) return &row.kind;
   }
   return nullptr;
+}
+
+std::vector<std::string> sampler_names_of_letters(std::string_view letters) {
+  std::vector<std::string> names;
+  for (const char c : letters) {
+    for (const Row& row : kRows) {
+      if (row.letter == c) names.emplace_back(row.kind.name);
+    }
+  }
+  if (names.size() != letters.size()) names.clear();
+  return names;
 }
 
 std::string known_sampler_kinds() {

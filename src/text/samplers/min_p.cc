@@ -34,7 +34,7 @@ class MinP : public SamplerStep {
 
 }  // namespace
 
-std::unique_ptr<SamplerStep> make_min_p(const SamplingOptions& o) {
+std::unique_ptr<SamplerStep> make_min_p(const SamplingOptions& o, const Tokenizer*) {
   return o.min_p <= 0 ? nullptr : std::make_unique<MinP>(o.min_p, o.min_keep);
 }
 

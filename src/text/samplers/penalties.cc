@@ -64,7 +64,7 @@ class Penalties : public SamplerStep {
 
 }  // namespace
 
-std::unique_ptr<SamplerStep> make_penalties(const SamplingOptions& o) {
+std::unique_ptr<SamplerStep> make_penalties(const SamplingOptions& o, const Tokenizer*) {
   const bool off = o.penalty_last_n <= 0 ||
                    (o.repeat_penalty == 1 && o.frequency_penalty == 0 && o.presence_penalty == 0);
   return off ? nullptr : std::make_unique<Penalties>(o);

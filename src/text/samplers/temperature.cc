@@ -61,7 +61,7 @@ class Temperature : public SamplerStep {
 
 }  // namespace
 
-std::unique_ptr<SamplerStep> make_temperature(const SamplingOptions& o) {
+std::unique_ptr<SamplerStep> make_temperature(const SamplingOptions& o, const Tokenizer*) {
   return o.temperature == 1 && o.dynamic_range <= 0 ? nullptr : std::make_unique<Temperature>(o);
 }
 

@@ -20,7 +20,7 @@ class TopK : public SamplerStep {
 
 }  // namespace
 
-std::unique_ptr<SamplerStep> make_top_k(const SamplingOptions& o) {
+std::unique_ptr<SamplerStep> make_top_k(const SamplingOptions& o, const Tokenizer*) {
   return o.top_k <= 0 ? nullptr : std::make_unique<TopK>(o.top_k);
 }
 

@@ -48,7 +48,7 @@ class TopNSigma : public SamplerStep {
 
 }  // namespace
 
-std::unique_ptr<SamplerStep> make_top_n_sigma(const SamplingOptions& o) {
+std::unique_ptr<SamplerStep> make_top_n_sigma(const SamplingOptions& o, const Tokenizer*) {
   return o.top_n_sigma <= 0 ? nullptr : std::make_unique<TopNSigma>(o.top_n_sigma);
 }
 

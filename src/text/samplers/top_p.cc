@@ -50,7 +50,7 @@ class TopP : public SamplerStep {
 
 }  // namespace
 
-std::unique_ptr<SamplerStep> make_top_p(const SamplingOptions& o) {
+std::unique_ptr<SamplerStep> make_top_p(const SamplingOptions& o, const Tokenizer*) {
   return o.top_p >= 1 ? nullptr : std::make_unique<TopP>(o.top_p, o.min_keep);
 }
 

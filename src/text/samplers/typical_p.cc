@@ -58,7 +58,7 @@ class TypicalP : public SamplerStep {
 
 }  // namespace
 
-std::unique_ptr<SamplerStep> make_typical_p(const SamplingOptions& o) {
+std::unique_ptr<SamplerStep> make_typical_p(const SamplingOptions& o, const Tokenizer*) {
   return o.typical_p >= 1 ? nullptr : std::make_unique<TypicalP>(o.typical_p, o.min_keep);
 }
 

@@ -46,7 +46,7 @@ class Xtc : public SamplerStep {
 
 }  // namespace
 
-std::unique_ptr<SamplerStep> make_xtc(const SamplingOptions& o) {
+std::unique_ptr<SamplerStep> make_xtc(const SamplingOptions& o, const Tokenizer*) {
   return o.xtc_probability <= 0 || o.xtc_threshold > 0.5f ? nullptr : std::make_unique<Xtc>(o);
 }
 
