@@ -84,6 +84,15 @@ Result<bool> Parser::parse(int argc, char** argv) {
 }
 
 bool Parser::given(const char* name) const { return app_->count(name) > 0; }
-std::string Parser::help() const { return app_->help(); }
+std::string Parser::help() const {
+  std::string text = app_->help();
+  // A page has few lines: what stands by its place needs no heading, and one empty line between
+  // groups is enough.
+  constexpr std::string_view kHeading = "\n\nPositionals:";
+  if (const size_t at = text.find(kHeading); at != text.npos) text.erase(at, kHeading.size());
+  for (size_t at; (at = text.find("\n\n\n")) != text.npos;) text.erase(at, 1);
+  if (text.ends_with("\n\n")) text.pop_back();
+  return text;
+}
 
 }  // namespace etch::cli

@@ -28,6 +28,20 @@ Status check_prompt(const Session& session, std::span<const int32_t> prompt) {
   return {};
 }
 
+// The next token, taken by the sampler and by the grammar.
+Result<int32_t> draw(Sampler& sampler, std::span<const float> logits,
+                     const GenerateOptions& options) {
+  std::span<const uint64_t> allowed;
+  if (options.grammar) allowed = ETCH_TRY(options.grammar->mask());
+  SampleTrace trace;
+  const int32_t id =
+      ETCH_TRY(sampler.sample(logits, allowed, options.on_draw ? &trace : nullptr));
+  sampler.accept(id);
+  if (options.grammar) ETCH_TRY(options.grammar->accept(id));
+  if (options.on_draw) options.on_draw(trace);
+  return id;
+}
+
 }  // namespace
 
 Result<std::span<const float>> prefill(Session& session, SequenceId sequence,
@@ -84,8 +98,11 @@ Result<Generation> generate(Session& session, SequenceId sequence, const Tokeniz
       end_with(StopReason::max_tokens);
       break;
     }
-    const int32_t id = ETCH_TRY(sampler.sample(*logits));
-    sampler.accept(id);
+    if (options.grammar && options.grammar->must_end()) {
+      end_with(StopReason::end_of_answer);
+      break;
+    }
+    const int32_t id = ETCH_TRY(draw(sampler, *logits, options));
     if (tokenizer.is_end_of_generation(id) && !options.ignore_end) {
       end_with(StopReason::end_of_answer);
       break;

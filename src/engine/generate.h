@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "session/session.h"
+#include "text/grammar/matcher.h"
 #include "text/sampler.h"
 #include "text/tokenizer.h"
 
@@ -21,6 +22,8 @@ struct GenerateOptions {
   std::vector<std::string> stop_texts;  // end the answer; they are not part of it
   bool show_special = false;            // print control tokens
   bool ignore_end = false;              // go on behind tokens that end an answer
+  Matcher* grammar = nullptr;           // what the answer may be; goes along with it
+  std::function<void(const SampleTrace&)> on_draw;  // what the sampler did, before the token is shown
 };
 
 enum class StopReason { end_of_answer, stop_text, max_tokens, context_end, caller, cancelled };

@@ -195,6 +195,32 @@ class Run(unittest.TestCase):
         for way in (["-t", 1], ["-t", 3], ["--ubatch", 1], ["--ubatch", 7], ["--guard"], ["--isa", "scalar"]):
             self.assertEqual(etch("run", MODEL, "-p", "x" * 100, "-n", 30, *way)[0], said, way)
 
+    def test_an_answer_is_what_a_grammar_allows(self):
+        grammar = HERE / "answer.gbnf"
+        grammar.write_text('root ::= "(" [0-9]{3} ")"')
+        for way, pattern in ((["--choices", "yes,no"], "yes|no"), (["--regex", "[ab]{3}-[0-9]+x"], "[ab]{3}-[0-9]+x"),
+                             (["--grammar", grammar], r"\([0-9]{3}\)")):
+            for seed in range(4):
+                out, err = etch("run", MODEL, "-p", "hello", "-n", 300, "--seed", seed, *way)
+                self.assertRegex(out, f"^({pattern})$")
+                self.assertEqual(err, "")
+        _, err = etch("run", MODEL, "-p", "a", "--choices", "a,b", "--regex", "c", code=2)
+        self.assertIn("give one of them", err)
+        _, err = etch("run", MODEL, "-p", "a", "--regex", "(", code=2)
+        self.assertIn("--regex", err)
+
+    def test_how_a_token_is_chosen_can_be_said_and_seen(self):
+        out, err = etch("run", MODEL, "-p", "hello", "-n", 3, "--explain-sampling")
+        self.assertEqual(out, etch("run", MODEL, "-p", "hello", "-n", 3)[0])
+        self.assertEqual(err.count("by the model alone"), 3)
+        self.assertRegex(err, r"top_k 40: 40 of \d+ stay; gone")
+        chosen = etch("run", MODEL, "-p", "hello", "-n", 20, "--set", "mirostat=2", "--seed", 1)[0]
+        self.assertNotEqual(chosen, etch("run", MODEL, "-p", "hello", "-n", 20, "--seed", 1)[0])
+        self.assertNotIn("e", etch("run", MODEL, "-p", "hello", "-n", 60, "--ban", "e")[0])
+        for way, message in ((["--samplers", "top_q"], "no sampler step 'top_q'"), (["--set", "x=1"], "the values are dynamic_range"),
+                             (["--set", "mirostat=3"], "expected 0, 1 or 2"), (["--set", "mirostat=a"], "expected mirostat=NUMBER")):
+            self.assertIn(message, etch("run", MODEL, "-p", "a", *way, code=2)[1])
+
     def test_a_prompt_longer_than_the_context_is_refused_before_anything_runs(self):
         out, err = etch("run", MODEL, "-p", "a long prompt", "--raw", "--ctx", 8, code=5)
         self.assertEqual(out, "")

@@ -7,6 +7,7 @@
 #include "cli/load_model.h"
 #include "cli/parser.h"
 #include "cli/render.h"
+#include "cli/sampling_options.h"
 #include "cli/verb.h"
 #include "engine/generate.h"
 
@@ -21,9 +22,9 @@ struct Flags {
   ModelFlags model;
   TextFlags text;
   EngineFlags engine;
-  SamplingOptions sampling;
+  SamplingFlags sampling;
   std::vector<std::string> stops;
-  int64_t n = -1, seed = 0;
+  int64_t n = -1;
   bool raw = false, special = false, no_special = false, stats = false;
 };
 
@@ -75,15 +76,17 @@ Result<int> run(const Parser& parser, const Flags& flags) {
   if (raw && !flags.system.empty())
     print_warning("--system is for chats; the raw text stands alone");
   const std::vector<int32_t> prompt = ETCH_TRY(prompt_tokens(engine, flags, std::move(*text)));
-  SamplingOptions sampling = flags.sampling;
-  sampling.seed = static_cast<uint64_t>(flags.seed);
-  Sampler sampler = ETCH_TRY(make_sampler(sampling));
+  Sampler sampler = ETCH_TRY(make_sampler(flags.sampling, *engine.tokenizer));
+  std::optional<Matcher> grammar = ETCH_TRY(make_matcher(flags.sampling, *engine.tokenizer));
   Session& session = *engine.session;
   const SequenceId sequence = ETCH_TRY(session.create_sequence());
   GenerateOptions how;
   how.max_tokens = flags.n >= 0 ? flags.n : raw ? kRawTokens : -1;
   how.stop_texts = flags.stops;
   how.show_special = flags.special;
+  if (grammar) how.grammar = &*grammar;
+  if (flags.sampling.explain)
+    how.on_draw = [&](const SampleTrace& trace) { print_draw(trace, *engine.tokenizer); };
 
   Interrupt interrupt(session);
   Status written;
@@ -127,14 +130,7 @@ Action setup_run(Parser& parser) {
   parser.flag("--special", flags->special, "show control tokens in the answer");
   parser.flag("--no-special", flags->no_special, "control tokens in raw text are plain text");
   parser.flag("--stats", flags->stats, "speed, on standard error");
-  parser.group("Sampling");
-  SamplingOptions& s = flags->sampling;
-  parser.real("--temp", s.temperature, "temperature (default 0.8); 0: always the likeliest");
-  parser.number("--top-k", s.top_k, "of the K likeliest (default 40; 0: all)", 0);
-  parser.real("--top-p", s.top_p, "of those that make up P (default 0.95; 1: all)");
-  parser.real("--min-p", s.min_p, "at least P of the likeliest (default 0.05; 0: all)");
-  parser.real("--repeat-penalty", s.repeat_penalty, "against repetition (default 1: none)");
-  parser.number("--seed", flags->seed, "same seed, same answer (default 0)", 0, INT64_MAX);
+  add_sampling_options(parser, flags->sampling);
   add_engine_options(parser, flags->engine);
   return [flags, &parser] { return run(parser, *flags); };
 }
