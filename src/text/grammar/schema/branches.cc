@@ -229,7 +229,7 @@ Result<Compiler::Branches> Compiler::negate(NodeId node) {
     if (known == nullptr || known->treatment == Treatment::structural ||
         known->treatment == Treatment::annotation)
       continue;
-    const auto count = [&] { return static_cast<int64_t>(value.get<double>()); };
+    const auto count = [&value = value] { return static_cast<int64_t>(value.get<double>()); };
     if (key == "type") {
       uint8_t types = 0;
       bool integer = false, number = false;
